@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"container/heap"
 	"maps"
 	"math"
 	"time"
@@ -28,10 +29,12 @@ type known struct {
 	sound, full map[*spec.State]interp.Record
 	calls       map[*spec.Operation][]tried
 	places      map[*spec.Unique]bool // that were shown
+	views       map[*spec.Operation]*view
+	others      map[otherKey]interp.Record
 }
 
 func newSearch(m *spec.Machine, store bool) search {
-	return search{m, store, &known{map[*spec.State]interp.Record{}, map[*spec.State]interp.Record{}, map[*spec.Operation][]tried{}, map[*spec.Unique]bool{}}}
+	return search{m, store, &known{map[*spec.State]interp.Record{}, map[*spec.State]interp.Record{}, map[*spec.Operation][]tried{}, map[*spec.Unique]bool{}, map[*spec.Operation]*view{}, map[otherKey]interp.Record{}}}
 }
 
 // tried is one call and what the interpreter says of it.
@@ -72,7 +75,7 @@ func (s search) calls(o *spec.Operation) []tried {
 	var kept []tried
 	try := func(x tried) (fresh bool) {
 		x.done, x.refusal = interp.Decide(s.m, x.before, x.call, x.others)
-		x.shows = x.features(s.m, s.store)
+		x.shows = s.features(x)
 		for _, f := range x.shows {
 			if !shown[f] {
 				shown[f], fresh = true, true
@@ -92,13 +95,13 @@ func (s search) calls(o *spec.Operation) []tried {
 	for _, b := range bases {
 		try(b)
 	}
-	each := 1 + len(s.m.Fields) + len(factsAbout(s.m, tried{call: interp.Call{Op: o}}))
+	each := 1 + len(s.m.Fields) + len(factsAbout(s.m, tried{call: interp.Call{Op: o}})) // what one call looks at
 	left := mostWork / each
 	if !s.store {
 		left = math.MaxInt
 	}
 	for i := 0; i < len(bases) && i < mostBases && left > 0; i++ {
-		for _, next := range s.edits(o, bases[i]) {
+		for next := range s.edits(o, bases[i]) {
 			if left--; left < 0 {
 				break
 			}
@@ -121,29 +124,27 @@ func essential[X any](list []X, shows func(X) []string) []X {
 		}
 	}
 	// What one shows of the rest only gets less, so what was counted once is the most it can be.
-	chosen, most := make([]bool, len(list)), make([]int, len(list))
+	chosen, most := make([]bool, len(list)), make(mostFirst, len(list))
 	for i, x := range list {
-		most[i] = len(shows(x))
+		most[i] = shown{len(shows(x)), i}
 	}
+	heap.Init(&most)
 	for len(left) > 0 {
-		best := -1
-		for i := range list {
-			if !chosen[i] && (best < 0 || most[i] > most[best]) {
-				best = i
-			}
-		}
+		best := most[0]
 		n := 0
-		for _, f := range shows(list[best]) {
+		for _, f := range shows(list[best.at]) {
 			if left[f] {
 				n++
 			}
 		}
-		if n < most[best] {
-			most[best] = n
+		if n < best.most {
+			most[0].most = n
+			heap.Fix(&most, 0)
 			continue
 		}
-		chosen[best] = true
-		for _, f := range shows(list[best]) {
+		chosen[best.at] = true
+		heap.Pop(&most)
+		for _, f := range shows(list[best.at]) {
 			delete(left, f)
 		}
 	}
@@ -154,6 +155,28 @@ func essential[X any](list []X, shows func(X) []string) []X {
 		}
 	}
 	return kept
+}
+
+// shown is how much one of a list shows at most.
+type shown struct{ most, at int }
+
+// mostFirst is a heap of them: the one that shows most comes first, then the earlier one.
+type mostFirst []shown
+
+func (h mostFirst) Len() int { return len(h) }
+func (h mostFirst) Less(i, j int) bool {
+	return h[i].most > h[j].most || h[i].most == h[j].most && h[i].at < h[j].at
+}
+func (h mostFirst) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+
+// Push adds one.
+func (h *mostFirst) Push(x any) { *h = append(*h, x.(shown)) } //nolint:forcetypeassert // of a heap of these
+
+// Pop takes the last one.
+func (h *mostFirst) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
 }
 
 // firstCalls are the calls from which the search begins: in each state of the operation a

@@ -116,7 +116,11 @@ func holds(r interp.Record) (n int) {
 // other makes the n-th other record: in a state, with the values of like in some fields,
 // and values of its own in all that must not be shared.
 func (s search) other(n int, st *spec.State, like interp.Record, fields []spec.FieldRef) interp.Record {
-	r := s.own(s.soundRecord(st), n, func(*spec.Field) bool { return true })
+	r, ok := s.known.others[otherKey{n, st}]
+	if !ok {
+		r = s.own(s.soundRecord(st), n, func(*spec.Field) bool { return true })
+		s.known.others[otherKey{n, st}] = r
+	}
 	for _, f := range fields {
 		if f.Field.Builtin {
 			continue
@@ -124,6 +128,12 @@ func (s search) other(n int, st *spec.State, like interp.Record, fields []spec.F
 		r = r.With(s.m, f.Field.Name, like.Value(s.m, f.Field))
 	}
 	return r
+}
+
+// otherKey is the n-th record in a state.
+type otherKey struct {
+	n  int
+	st *spec.State
 }
 
 // own gives the n-th record an id, and values of its own in some fields.

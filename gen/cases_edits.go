@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -13,22 +14,27 @@ import (
 // What the search changes in a call, one thing at a time.
 
 // edits are the calls that differ from one in a single thing.
-func (s search) edits(o *spec.Operation, x tried) []tried {
+func (s search) edits(o *spec.Operation, x tried) iter.Seq[tried] {
+	return func(yield func(tried) bool) { s.eachEdit(o, x, yield) }
+}
+
+func (s search) eachEdit(o *spec.Operation, x tried, yield func(tried) bool) {
 	m := s.m
-	var list []tried
 	if !creates(o) {
-		touched := s.touched(o, x.before.State)
-		for _, f := range m.Fields {
-			if s.store && !touched[f] {
-				continue // no rule and no effect of the operation looks at it
-			}
+		fields := m.Fields
+		if s.store { // no rule and no effect of the operation looks at the others
+			fields = s.view(o).fields
+		}
+		for _, f := range fields {
 			for _, v := range s.pool(x, f.Type, nil, func(t spec.Term) bool { return t.Field == f }) {
 				if v.Kind == interp.KindAbsent && !f.Type.Optional || v == interp.Word("") || s.store && (v == interp.String("") || v.Kind == interp.KindTime && v.Num < 0) {
 					continue
 				}
 				next := x
 				next.before = x.before.With(m, f.Name, v)
-				list = append(list, next)
+				if !yield(next) {
+					return
+				}
 			}
 		}
 		for i, f := range m.Builtin {
@@ -44,7 +50,9 @@ func (s search) edits(o *spec.Operation, x tried) []tried {
 					} else {
 						next.before.UpdatedAt = v.AsTime()
 					}
-					list = append(list, next)
+					if !yield(next) {
+						return
+					}
 				}
 			}
 		}
@@ -62,27 +70,35 @@ func (s search) edits(o *spec.Operation, x tried) []tried {
 			if next.call.Inputs[in.Name] = v; v.Kind == interp.KindAbsent {
 				delete(next.call.Inputs, in.Name)
 			}
-			list = append(list, next)
+			if !yield(next) {
+				return
+			}
 		}
 	}
 	if needsActor(o) {
 		for _, v := range s.pool(x, spec.Type{Kind: spec.KindString}, nil, func(t spec.Term) bool { return t.Kind == spec.TermActor }) {
 			next := x
 			next.call.Actor = v.Text
-			list = append(list, next)
+			if !yield(next) {
+				return
+			}
 		}
 	}
 	if s.store && o.By == spec.ByOperator {
 		next := x
 		next.call.Reason = ""
-		list = append(list, next)
+		if !yield(next) {
+			return
+		}
 	}
 	for _, g := range peerGuards(o) {
 		for d := int64(-1); d <= 1; d++ {
 			next := x
 			next.others.Count = maps.Clone(x.others.Count)
 			next.others.Count[g.Name] = max(0, g.Peers.Than+d)
-			list = append(list, next)
+			if !yield(next) {
+				return
+			}
 		}
 	}
 	for _, f := range sequences(m, o) {
@@ -90,7 +106,9 @@ func (s search) edits(o *spec.Operation, x tried) []tried {
 			next := x
 			next.others.Next = maps.Clone(x.others.Next)
 			next.others.Next[f.Name] = n
-			list = append(list, next)
+			if !yield(next) {
+				return
+			}
 		}
 	}
 	if readsNow(m, o) {
@@ -98,50 +116,86 @@ func (s search) edits(o *spec.Operation, x tried) []tried {
 			if v.Kind == interp.KindTime && v != interp.Time(time.Time{}) {
 				next := x
 				next.call.At = v.AsTime()
-				list = append(list, next)
-			}
-		}
-	}
-	return list
-}
-
-// touched are the fields that an operation reads or changes, and the first one whose presence
-// a state asks for.
-func (s search) touched(o *spec.Operation, in *spec.State) map[*spec.Field]bool {
-	touched := map[*spec.Field]bool{}
-	for _, f := range factsAbout(s.m, tried{call: interp.Call{Op: o}}) {
-		touched[f.Left.Field], touched[f.Right.Field] = true, true
-	}
-	if o.Next != nil {
-		for _, f := range o.Next.Where {
-			touched[f.Left.Field], touched[f.Right.Field] = true, true
-		}
-		for _, k := range o.Next.Order {
-			touched[k.Field] = true
-		}
-	}
-	for _, e := range allEffects(o) {
-		for _, a := range slices.Concat(e.Set, e.Add) {
-			touched[a.Field], touched[a.Value.Field] = true, true
-		}
-		for _, f := range slices.Concat(e.Clear, e.Increment) {
-			touched[f.Field] = true
-		}
-	}
-	for _, st := range append(targets(o), in) {
-		if st == nil {
-			continue
-		}
-		for _, refs := range [][]spec.FieldRef{st.Absent, st.Present} {
-			for _, f := range refs {
-				if !touched[f.Field] {
-					touched[f.Field] = true
-					break
+				if !yield(next) {
+					return
 				}
 			}
 		}
 	}
-	return touched
+}
+
+// view is what the search knows of an operation.
+type view struct {
+	fields  []*spec.Field // that the operation reads or changes, in their order
+	changed []*spec.Field
+	facts   []*spec.Fact // that may decide a call
+}
+
+// view returns the fields and the facts that matter to an operation: those of its guards and
+// branches, what its effects change and read, and the rules of states about them. Of the fields
+// whose presence a state asks for it has the first.
+func (s search) view(o *spec.Operation) *view {
+	if v := s.known.views[o]; v != nil {
+		return v
+	}
+	v, read, changed := &view{facts: allFacts(o)}, map[*spec.Field]bool{}, map[*spec.Field]bool{}
+	if o.Next != nil {
+		v.facts = append(slices.Clip(v.facts), o.Next.Where...)
+		for _, k := range o.Next.Order {
+			read[k.Field] = true
+		}
+	}
+	for _, f := range v.facts {
+		read[f.Left.Field], read[f.Right.Field] = true, true
+	}
+	for _, e := range allEffects(o) {
+		for _, a := range slices.Concat(e.Set, e.Add) {
+			changed[a.Field], read[a.Value.Field] = true, true
+		}
+		for _, f := range slices.Concat(e.Clear, e.Increment) {
+			changed[f.Field] = true
+		}
+	}
+	for _, f := range sequences(s.m, o) {
+		changed[f] = true
+	}
+	own := maps.Clone(read)
+	maps.Copy(own, changed)
+	delete(own, nil)
+	ends := targets(o)
+	rules := slices.Clone(s.m.Invariant)
+	for _, st := range ends {
+		rules = append(rules, st.Invariant...)
+	}
+	for _, f := range rules {
+		if own[f.Left.Field] || own[f.Right.Field] {
+			v.facts = append(slices.Clip(v.facts), f)
+			read[f.Left.Field], read[f.Right.Field] = true, true
+		}
+	}
+	for _, st := range slices.Concat(ends, states(o.From)) {
+		for _, refs := range [][]spec.FieldRef{st.Absent, st.Present} {
+			for _, f := range refs {
+				if !read[f.Field] && !changed[f.Field] {
+					read[f.Field] = true
+					break
+				}
+			}
+		}
+		if len(v.facts) > len(s.m.Fields) { // enough
+			break
+		}
+	}
+	for _, f := range s.m.Fields {
+		if read[f] || changed[f] {
+			v.fields = append(v.fields, f)
+		}
+		if changed[f] {
+			v.changed = append(v.changed, f)
+		}
+	}
+	s.known.views[o] = v
+	return v
 }
 
 // pool lists the values that are tried in one place: those at the edges of its type,
@@ -245,7 +299,11 @@ func (s search) pool(x tried, t spec.Type, in *spec.Input, is func(spec.Term) bo
 			}
 		}
 	}
-	for _, f := range factsAbout(m, x) {
+	facts := factsAbout(m, x)
+	if s.store && x.call.Op != nil {
+		facts = s.view(x.call.Op).facts
+	}
+	for _, f := range facts {
 		switch {
 		case is(f.Left):
 			near(termValue(m, f.Right, x.before, x.call))

@@ -22,7 +22,8 @@ func (x tried) outcome() string {
 
 // features are what a call shows: what becomes of it in the state, how the sides of each
 // fact that was looked at stand to each other, and what it did to each field.
-func (x tried) features(m *spec.Machine, store bool) []string {
+func (s search) features(x tried) []string {
+	m, store := s.m, s.store
 	var list []string
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	o, out := x.call.Op, x.outcome()
@@ -87,11 +88,8 @@ func (x tried) features(m *spec.Machine, store bool) []string {
 	}
 	if len(o.Choose) > 0 {
 		after := interp.Effects(m, &o.Effects, x.before, accepted)
-		for i, b := range o.Choose {
-			if b.From != nil && !slices.Contains(states(b.From), x.before.State) {
-				continue
-			}
-			if facts(fmt.Sprint("branch ", i), b.When, after) {
+		for _, b := range o.Branches(x.before.State) {
+			if facts(fmt.Sprint("branch ", b.Pos.Line, ":", b.Pos.Col), b.When, after) {
 				break
 			}
 		}
@@ -108,11 +106,12 @@ func (x tried) features(m *spec.Machine, store bool) []string {
 	if store && x.full {
 		add("branch %d keeps the others", branch)
 	}
-	for i, f := range m.Fields {
-		was, is := x.before.Fields[i], x.done.Record.Fields[i]
-		if store && was == is && !touches(o, f) {
-			continue
-		}
+	fields := m.Fields
+	if store {
+		fields = s.view(o).changed
+	}
+	for _, f := range fields {
+		was, is := x.before.Value(m, f), x.done.Record.Value(m, f)
 		add("branch %d: %s %t %t %t", branch, f.Name, was == is, is.IsPresent(), is.Num == 0 && is.Text == "")
 		if (f.Type.Kind == spec.KindEnum || f.Type.Kind == spec.KindBool) && (!store || was != is) {
 			add("branch %d: %s is %s", branch, f.Name, is)
@@ -125,11 +124,6 @@ func (x tried) features(m *spec.Machine, store bool) []string {
 		}
 	}
 	return list
-}
-
-// touches reports whether some effect of an operation changes a field.
-func touches(o *spec.Operation, f *spec.Field) bool {
-	return slices.ContainsFunc(allEffects(o), func(e *spec.Effects) bool { return changesField(e, f) })
 }
 
 // relation says how the sides of a fact stand to each other, and whether they are next to

@@ -27,7 +27,7 @@ func (s search) queue(o *spec.Operation, bases []tried, add adder) {
 	for _, x := range bases {
 		from := x.before.State.Name
 		pick(x.call, "pick from "+from, x.before)
-		for _, y := range s.edits(o, x) {
+		for y := range s.edits(o, x) {
 			if y.before.State != x.before.State {
 				continue
 			}
@@ -84,7 +84,7 @@ func (s search) fitting(x tried) tried {
 		if fits(near[i]) {
 			return near[i]
 		}
-		for _, y := range s.edits(x.call.Op, near[i]) {
+		for y := range s.edits(x.call.Op, near[i]) {
 			if y.before.State == x.before.State && sound(s.m, y.before) {
 				near = append(near, y)
 			}

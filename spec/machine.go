@@ -306,6 +306,7 @@ type Operation struct {
 	Same                bool      // to: same
 	Choose              []*Branch
 	branches            map[*State][]*Branch // Branches of each state under From
+	places              map[*State]int       // of each state under From, where there are many
 	Inputs              []*Input             // declared ones and implied ones, in the order of their first appearance
 	Require             []*Requirement
 	OnRefusalRecordOnly bool // on_refusal: record_only

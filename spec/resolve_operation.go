@@ -36,6 +36,12 @@ func (r *resolver) bindOperation(o *Operation, a *astOperation) {
 		}
 	}
 	o.branches = o.branchesBySource()
+	if len(o.From) > 8 {
+		o.places = make(map[*State]int, len(o.From))
+		for i, f := range o.From {
+			o.places[f.State] = i
+		}
+	}
 	o.Event, o.EventPos, o.EventWas = a.event.text, a.event.pos, a.was.event.text
 	if !a.event.given() {
 		o.Event, o.EventPos = o.Name, o.Pos

@@ -40,15 +40,15 @@ const (
 // the actor of a system operation. It asks for no id and no request id, since
 // the pure layer has none.
 func Accept(m *spec.Machine, c Call) (Call, *Refusal) {
-	c, refusal := acceptCall(c)
+	c, refusal := acceptCall(m, c)
 	if refusal != nil {
 		return c, refusal
 	}
-	return acceptInputs(c)
+	return acceptInputs(m, c)
 }
 
 // acceptCall is Accept without the values of the inputs.
-func acceptCall(c Call) (Call, *Refusal) {
+func acceptCall(m *spec.Machine, c Call) (Call, *Refusal) {
 	c.At = cut(c.At)
 	if !inYears(c.At) {
 		return c, c.invalid("at", "it is outside the years 1 to 9999")
@@ -56,7 +56,7 @@ func acceptCall(c Call) (Call, *Refusal) {
 	switch {
 	case c.Op.By == spec.BySystem:
 		c.Actor = systemActor
-	case c.Actor == "" && (c.Op.By == spec.ByOperator || usesActor(c.Op)):
+	case c.Actor == "" && (c.Op.By == spec.ByOperator || known(m, c.Op).actor):
 		return c, c.refuse(CodeActorMissing, "")
 	case c.Reason == "" && c.Op.By == spec.ByOperator:
 		return c, c.refuse(CodeReasonMissing, "")
@@ -73,7 +73,7 @@ func acceptCall(c Call) (Call, *Refusal) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Inputs)) {
-		if c.Op.Input(name) == nil {
+		if !known(m, c.Op).inputs[name] {
 			return c, c.invalid(name, "the operation has no such input")
 		}
 	}
@@ -83,11 +83,12 @@ func acceptCall(c Call) (Call, *Refusal) {
 // acceptInputs fills in the inputs that a call leaves out, and refuses the first
 // one that its operation cannot take. The filled call stands beside a refusal,
 // too: whether its request is known comes first.
-func acceptInputs(c Call) (Call, *Refusal) {
+func acceptInputs(m *spec.Machine, c Call) (Call, *Refusal) {
 	var refusal *Refusal
 	inputs := make(map[string]Value, len(c.Op.Inputs))
+	into := known(m, c.Op).into // the bounds of a field hold for every input set into it
 	for _, in := range c.Op.Inputs {
-		v, problem := acceptInput(c.Op, in, c.Inputs[in.Name])
+		v, problem := acceptInput(in, into[in], c.Inputs[in.Name])
 		if problem != "" && refusal == nil {
 			refusal = c.invalid(in.Name, problem)
 		}
@@ -99,8 +100,8 @@ func acceptInputs(c Call) (Call, *Refusal) {
 	return c, refusal
 }
 
-// acceptInput returns the value an input has, and what is wrong with it.
-func acceptInput(op *spec.Operation, in *spec.Input, v Value) (Value, string) {
+// acceptInput returns the value that an input has, which is set into some fields, and what is wrong with it.
+func acceptInput(in *spec.Input, into []*spec.Field, v Value) (Value, string) {
 	if v.Kind == KindAbsent {
 		if in.Type.Optional {
 			return Absent, ""
@@ -165,7 +166,7 @@ func acceptInput(op *spec.Operation, in *spec.Input, v Value) (Value, string) {
 		if problem := boundProblem(in.Type, v.Num); problem != "" {
 			return v, problem
 		}
-		for _, f := range targets(op, in) { // the bounds of a field hold for every input set into it
+		for _, f := range into {
 			if problem := boundProblem(f.Type, v.Num); problem != "" {
 				return v, problem
 			}
@@ -201,17 +202,45 @@ func boundProblem(t spec.Type, n int64) string {
 	return ""
 }
 
-// targets lists the fields that an operation sets to an input.
-func targets(op *spec.Operation, in *spec.Input) []*spec.Field {
-	var fields []*spec.Field
+// knownOf is what the calls of an operation ask for again and again.
+type knownOf struct {
+	inputs map[string]bool
+	into   map[*spec.Input][]*spec.Field // the fields that each input is set into
+	actor  bool                          // what it does depends on who calls
+}
+
+// knownKey is the key of what is known of the operations of a machine.
+type knownKey struct{}
+
+// known works that out once for each operation of the machine. An operation of another one, as
+// tests change copies of a machine, is looked at each time.
+func known(m *spec.Machine, op *spec.Operation) *knownOf {
+	list := spec.Derived(m, knownKey{}, func(m *spec.Machine) map[*spec.Operation]*knownOf {
+		list := make(map[*spec.Operation]*knownOf, len(m.Operations))
+		for _, o := range m.Operations {
+			list[o] = learn(o)
+		}
+		return list
+	})
+	if k := list[op]; k != nil {
+		return k
+	}
+	return learn(op)
+}
+
+func learn(op *spec.Operation) *knownOf {
+	k := &knownOf{inputs: map[string]bool{}, into: map[*spec.Input][]*spec.Field{}, actor: usesActor(op)}
+	for _, in := range op.Inputs {
+		k.inputs[in.Name] = true
+	}
 	for _, e := range allEffects(op) {
 		for _, a := range e.Set {
-			if a.Value.Input == in {
-				fields = append(fields, a.Field)
+			if in := a.Value.Input; in != nil {
+				k.into[in] = append(k.into[in], a.Field)
 			}
 		}
 	}
-	return fields
+	return k
 }
 
 // allEffects lists the effects of an operation and of its branches.

@@ -2,7 +2,6 @@ package interp
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"github.com/fsmgen/fsmgen/spec"
@@ -142,13 +141,12 @@ func failing(m *spec.Machine, r Record, c Call, others Others) *spec.Requirement
 // choose returns the first branch that fits the record after the effects of
 // the operation, or nil.
 func choose(m *spec.Machine, op *spec.Operation, from *spec.State, after Record, c Call) *spec.Branch {
-	i := slices.IndexFunc(op.Choose, func(b *spec.Branch) bool {
-		return (b.From == nil || inStates(from, b.From)) && all(m, b.When, after, c)
-	})
-	if i < 0 {
-		return nil
+	for _, b := range op.Branches(from) {
+		if all(m, b.When, after, c) {
+			return b
+		}
 	}
-	return op.Choose[i]
+	return nil
 }
 
 // target returns where an operation without branches leads.

@@ -117,15 +117,20 @@ func loose(m *spec.Machine, op *spec.Operation, in *spec.Input) bool {
 	if len(op.Triggers) > 0 {
 		return true
 	}
-	for _, f := range targets(op, in) {
+	waited := spec.Derived(m, waitedKey{}, func(m *spec.Machine) map[*spec.Field]bool {
+		waited := map[*spec.Field]bool{}
 		for _, other := range m.Operations {
-			if slices.ContainsFunc(other.Triggers, func(t spec.Trigger) bool { return t.After == f }) {
-				return true
+			for _, t := range other.Triggers {
+				waited[t.After] = true
 			}
 		}
-	}
-	return false
+		return waited
+	})
+	return slices.ContainsFunc(known(m, op).into[in], func(f *spec.Field) bool { return waited[f] })
 }
+
+// waitedKey is the key of the fields for which some trigger waits.
+type waitedKey struct{}
 
 // Due reports whether a trigger of the operation asks for it now: the record is
 // in a state that the operation leaves, and the deadline has come. An absent

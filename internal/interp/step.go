@@ -24,7 +24,7 @@ type Outcome struct {
 func Step(m *spec.Machine, w World, c Call) (Outcome, World, *Refusal) {
 	refusal := acceptIDs(m, c)
 	if refusal == nil {
-		c, refusal = acceptCall(c)
+		c, refusal = acceptCall(m, c)
 	}
 	if c.Fired {
 		c.Actor = systemActor
@@ -35,7 +35,7 @@ func Step(m *spec.Machine, w World, c Call) (Outcome, World, *Refusal) {
 	if refusal != nil {
 		return Outcome{}, w, refusal
 	}
-	c, invalid := acceptInputs(c)
+	c, invalid := acceptInputs(m, c)
 	named := len(c.Op.Creates) == 0 && c.ID != ""
 	if named && (c.Fired || c.Op.By == spec.BySystem) {
 		c.RequestID = systemID(c.Op, cmp.Or(c.ExpectedRev, w.Records[c.ID].Rev))

@@ -140,7 +140,7 @@ var testCases = []fsmtest.Case{
 	{In: "open", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "send_window_update", Want: "window_update_sent: open -> open"},
 	{In: "half_closed_local", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "send_window_update", Want: "window_update_sent: half_closed_local -> half_closed_local"},
 	{In: "half_closed_remote", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "send_window_update", Want: "window_update_sent: half_closed_remote -> half_closed_remote"},
-	{In: "reserved_remote", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "send_window_update", Want: "refused invariant", NoStore: true},
+	{In: "reserved_remote", Given: `{"connection":"connection","number":2,"initiator":"remote","closed_by":"end_stream"}`, Do: "send_window_update", Want: "refused invariant", NoStore: true},
 	// recv_window_update
 	{In: "idle", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "recv_window_update", Want: "refused guard protocol_error (protocol_error)"},
 	{In: "reserved_local", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "recv_window_update", Want: "window_update_received: reserved_local -> reserved_local"},
@@ -149,7 +149,7 @@ var testCases = []fsmtest.Case{
 	{In: "half_closed_local", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "recv_window_update", Want: "window_update_received: half_closed_local -> half_closed_local"},
 	{In: "half_closed_remote", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "recv_window_update", Want: "window_update_received: half_closed_remote -> half_closed_remote"},
 	{In: "closed", Given: `{"connection":"connection","number":2,"initiator":"local","closed_by":"end_stream","error_code":4}`, Do: "recv_window_update", Want: "window_update_received: closed -> (recorded)"},
-	{In: "reserved_local", Given: `{"connection":"connection","number":2,"initiator":"remote"}`, Do: "recv_window_update", Want: "refused invariant", NoStore: true},
+	{In: "reserved_local", Given: `{"connection":"connection","number":2,"initiator":"local","closed_by":"end_stream"}`, Do: "recv_window_update", Want: "refused invariant", NoStore: true},
 	// send_priority
 	{In: "idle", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "send_priority", Want: "priority_sent: idle -> idle"},
 	{In: "reserved_local", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "send_priority", Want: "priority_sent: reserved_local -> reserved_local"},

@@ -47,19 +47,15 @@ var testCases = []fsmtest.Case{
 	// progress
 	{In: "running", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "progress", Want: "progress: running -> running", After: `{"active_at":"@now"}`},
 	{In: "running", Given: `{"attempts":1,"run_after":"@now","active_at":"@now"}`, Do: "progress", By: "a", Want: "progress: running -> running"},
-	{In: "running", Given: `{"attempts":-1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "progress", Want: "refused invariant", NoStore: true},
 	// succeed
 	{In: "running", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "succeed", Want: "succeed: running -> succeeded", After: `{"active_at":null}`},
 	{In: "succeeded", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "succeed", Want: "succeed: succeeded -> (recorded)"},
-	{In: "running", Given: `{"attempts":-1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "succeed", Want: "refused invariant", NoStore: true},
 	// fail
 	{In: "running", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "fail", Want: "fail: running -> failed", After: `{"active_at":null}`},
 	{In: "failed", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "fail", Want: "fail: failed -> (recorded)"},
-	{In: "running", Given: `{"attempts":-1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "fail", Want: "refused invariant", NoStore: true},
 	// quarantine
 	{In: "failed", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "quarantine", Want: "quarantine: failed -> quarantined"},
 	{In: "quarantined", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "quarantine", Want: "quarantine: quarantined -> (recorded)"},
-	{In: "failed", Given: `{"attempts":-1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "quarantine", Want: "refused invariant", NoStore: true},
 	// release
 	{In: "quarantined", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "release", Want: "release: quarantined -> pending", After: `{"run_after":"@now","active_at":null}`},
 	{In: "quarantined", Given: `{"attempts":1,"run_after":"@now"}`, Do: "release", By: "a", Want: "release: quarantined -> pending"},
@@ -67,7 +63,6 @@ var testCases = []fsmtest.Case{
 	{In: "quarantined", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "release", Why: "-", Want: "refused reason_missing"},
 	// fail_stalled
 	{In: "running", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "fail_stalled", Want: "fail_stalled: running -> failed", Then: []string{`retry_stalled: failed -> pending {"run_after":"@now+1m","active_at":null}`}},
-	{In: "running", Given: `{"attempts":-1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "fail_stalled", Want: "refused invariant", NoStore: true},
 	{In: "running", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now-10m"}`, Do: "fail_stalled", By: fsmtest.BySweep, Want: "fail_stalled: running -> failed", Then: []string{`retry_stalled: failed -> pending {"run_after":"@now+1m","active_at":null}`}},
 	{In: "running", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now-9m59.999999s"}`, Do: "fail_stalled", By: fsmtest.BySweep},
 	// retry_stalled

@@ -69,12 +69,12 @@ var testCases = []fsmtest.Case{
 	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "post", With: `{"amount":7,"balance_after":-2,"available_after":-1}`, Want: "refused invalid_input balance_after"},
 	// freeze
 	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "freeze", Want: "freeze: opened -> frozen"},
-	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":-1,"overdraft":4}`, Do: "freeze", Want: "refused invariant", NoStore: true},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4,"closed_at":"@now+1h"}`, Do: "freeze", Want: "refused invariant", NoStore: true},
 	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "freeze", By: "-", Want: "refused actor_missing"},
 	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "freeze", Why: "-", Want: "refused reason_missing"},
 	// thaw
 	{In: "frozen", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "thaw", Want: "thaw: frozen -> opened"},
-	{In: "frozen", Given: `{"owner":"owner","currency":"eur","balance":-1,"overdraft":4}`, Do: "thaw", Want: "refused invariant", NoStore: true},
+	{In: "frozen", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4,"closed_at":"@now+1h"}`, Do: "thaw", Want: "refused invariant", NoStore: true},
 	{In: "frozen", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "thaw", By: "-", Want: "refused actor_missing"},
 	{In: "frozen", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "thaw", Why: "-", Want: "refused reason_missing"},
 	// close
