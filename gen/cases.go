@@ -44,8 +44,10 @@ type tried struct {
 	others  interp.Others
 	done    interp.Decision
 	refusal *interp.Refusal
-	full    bool     // the record held all it can before the change that was tried
-	shows   []string // features
+	edited  bool        // it differs from another call in one thing
+	input   *spec.Input // which is this input, if any
+	full    bool        // the record held all it can before the change that was tried
+	shows   []string    // features
 }
 
 // noon is the time of a call, where nothing asks for another one.

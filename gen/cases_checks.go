@@ -20,19 +20,24 @@ type checked struct {
 // checks returns the records that show the rules of the states.
 func (s search) checks() []checked {
 	var list []checked
-	several := false
 	for _, st := range s.m.States {
-		for _, x := range essential(s.records(st), func(x checked) []string { return x.shows }) {
-			if len(x.shows) == 1 && x.shows[0] == "several" {
-				if several {
-					continue
-				}
-				several = true
-			}
-			list = append(list, x)
-		}
+		list = append(list, essential(s.records(st), func(x checked) []string { return x.shows })...)
 	}
 	return list
+}
+
+// ruled are the fields about which a state has a rule of its own.
+func (s search) ruled(st *spec.State) map[*spec.Field]bool {
+	ruled := map[*spec.Field]bool{}
+	for _, refs := range [][]spec.FieldRef{st.Present, st.Absent, st.ShouldPresent, st.ShouldAbsent} {
+		for _, f := range refs {
+			ruled[f.Field] = true
+		}
+	}
+	for _, f := range slices.Concat(s.m.Invariant, st.Invariant) {
+		ruled[f.Left.Field], ruled[f.Right.Field] = true, true
+	}
+	return ruled
 }
 
 // records are those among which checks chooses, in one state.
@@ -55,26 +60,42 @@ func (s search) records(st *spec.State) []checked {
 			if s.store && changed != nil && f != changed {
 				continue
 			}
-			show("%s %s %s %s", st.Name, f.Name, edge(r.Fields[i], f.Type.Min), edge(r.Fields[i], f.Type.Max))
+			in := st.Name
+			if s.store {
+				in = "any"
+			}
+			show("%s %s %s %s", in, f.Name, edge(r.Fields[i], f.Type.Min), edge(r.Fields[i], f.Type.Max))
 		}
 		list = append(list, x)
 	}
 	base := tried{before: s.soundRecord(st)}
 	try(base.before, nil)
-	worst := base.before // breaks rules of several fields
+	const enough = 5
+	worst, breaks := base.before, 0 // breaks rules of several fields
+	first := !s.store || st == m.States[0]
+	ruled := s.ruled(st)
 	for _, f := range m.Fields {
+		number := f.Type.Kind == spec.KindInt || f.Type.Kind == spec.KindCounter || f.Type.Kind == spec.KindSequence
+		if s.store && !ruled[f] && !(first && number) {
+			continue // its type is the same in all states, and only that of numbers has bounds
+		}
 		for _, v := range s.pool(base, f.Type, nil, func(t spec.Term) bool { return t.Field == f }) {
 			if v.Kind == interp.KindAbsent && !f.Type.Optional || s.store && v == interp.Word("") {
 				continue
 			}
 			try(base.before.With(m, f.Name, v), f)
-			if more := worst.With(m, f.Name, v); len(interp.Check(m, more)) > len(interp.Check(m, worst)) {
-				worst = more
+			if !first || len(list[len(list)-1].broken) == 0 || breaks == enough {
+				continue
+			}
+			if more := worst.With(m, f.Name, v); len(interp.Check(m, more)) > breaks {
+				worst, breaks = more, breaks+1
 			}
 		}
 	}
-	try(worst, nil)
-	if s.store { // that not the first one ends it is shown once for all states
+	if first {
+		try(worst, nil)
+	}
+	if first && s.store { // that not the first one ends it is shown once for all states
 		last := &list[len(list)-1]
 		if last.shows = nil; len(last.broken) > 1 {
 			last.shows = []string{"several"}

@@ -20,6 +20,7 @@ func (s search) edits(o *spec.Operation, x tried) iter.Seq[tried] {
 
 func (s search) eachEdit(o *spec.Operation, x tried, yield func(tried) bool) {
 	m := s.m
+	x.edited, x.input = true, nil
 	if !creates(o) {
 		fields := m.Fields
 		if s.store { // no rule and no effect of the operation looks at the others
@@ -63,10 +64,7 @@ func (s search) eachEdit(o *spec.Operation, x tried, yield func(tried) bool) {
 				continue // in Go it is the zero value, which is tried too
 			}
 			next := x
-			next.call.Inputs = map[string]interp.Value{}
-			for name, old := range x.call.Inputs {
-				next.call.Inputs[name] = old
-			}
+			next.input, next.call.Inputs = in, maps.Clone(x.call.Inputs)
 			if next.call.Inputs[in.Name] = v; v.Kind == interp.KindAbsent {
 				delete(next.call.Inputs, in.Name)
 			}

@@ -45,7 +45,7 @@ func (s search) features(x tried) []string {
 	}
 	for _, i := range o.Inputs {
 		v := x.call.Inputs[i.Name]
-		if store && x.refusal != nil && x.refusal.Name != i.Name {
+		if store && (x.refusal != nil && x.refusal.Name != i.Name || x.edited && x.input != i) {
 			continue
 		}
 		lo, hi := inputBounds(o, i)

@@ -38,11 +38,12 @@ func (s search) findSound(st *spec.State) interp.Record {
 		r.ID, r.Rev = "", 0
 	}
 	r = s.filled(r)
+	ruled := s.ruled(st)
 	for i, f := range s.m.Fields { // no two fields have the same value, where the rules let them
 		if r.Fields[i].Kind == interp.KindAbsent || f.Type.Kind == spec.KindBool || f.Type.Kind == spec.KindEnum || f.Type.Kind == spec.KindSet {
 			continue
 		}
-		if next := r.With(s.m, f.Name, plainValue(f.Type, f.Type.Min, f.Name, i)); sound(s.m, next) || !sound(s.m, r) {
+		if next := r.With(s.m, f.Name, plainValue(f.Type, f.Type.Min, f.Name, i)); !ruled[f] || sound(s.m, next) || !sound(s.m, r) {
 			r = next
 		}
 	}
@@ -56,6 +57,7 @@ func (s search) fullRecord(st *spec.State) interp.Record {
 	}
 	r := s.soundRecord(st)
 	defer func() { s.known.full[st] = r }()
+	ruled := s.ruled(st)
 	for i, f := range s.m.Fields {
 		if r.Fields[i].IsPresent() {
 			continue
@@ -64,7 +66,7 @@ func (s search) fullRecord(st *spec.State) interp.Record {
 		if f.Type.Kind == spec.KindSet {
 			v = interp.Set(f.Name)
 		}
-		if next := r.With(s.m, f.Name, v); len(interp.Check(s.m, next)) == 0 {
+		if next := r.With(s.m, f.Name, v); !ruled[f] || len(interp.Check(s.m, next)) == 0 {
 			r = next
 		}
 	}

@@ -39,12 +39,20 @@ func (e *testEmitter) cases() {
 	e.line("}")
 	e.line("")
 	var checks []string
+	var base interp.Record
 	for _, x := range search.checks() {
+		given := jsonKey("Given", w.given(x.record))
+		if x.record.State == base.State {
+			given = jsonKey("But", w.changes(base, x.record))
+		} else {
+			base = x.record
+		}
 		checks = append(checks, "{"+strings.Join(slices.DeleteFunc([]string{
-			entry("In", x.record.State.Name), jsonKey("Given", w.given(x.record)), entry("Broken", violations(x.broken)),
+			entry("In", x.record.State.Name), given, entry("Broken", violations(x.broken)),
 		}, func(s string) bool { return s == "" }), ", ")+"},")
 	}
-	e.line("// testChecks are records, and the rules that each breaks.")
+	e.line("// testChecks are records, and the rules that each breaks: in each state one that is whole, and")
+	e.line("// then what is different in others.")
 	e.line("var testChecks = []fsmtest.Check{\n%s\n}", strings.Join(checks, "\n"))
 	e.line("")
 	e.groups(w)

@@ -2,6 +2,7 @@ package interp
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/fsmgen/fsmgen/spec"
@@ -17,25 +18,32 @@ func apply(m *spec.Machine, e *spec.Effects, stored, target Record, c Call) (aft
 			over = f
 		}
 	}
+	target.Fields = slices.Clone(target.Fields) // once, however many change
+	put := func(f *spec.Field, v Value) {
+		if v.Kind == KindAbsent {
+			v = empty(f)
+		}
+		target.Fields[fieldIndex(m, f)] = v
+	}
 	for _, a := range e.Set {
 		v := valueOf(m, a, stored, c)
 		exceeds(a.Field, a.Value.Kind == spec.ValueNow && a.Value.Plus > 0 && !inYears(v.AsTime()))
-		target = target.with(m, a.Field, v)
+		put(a.Field, v)
 	}
 	for _, f := range e.Clear {
-		target = target.with(m, f.Field, Absent)
+		put(f.Field, Absent)
 	}
 	for _, f := range e.Increment {
 		n := target.Value(m, f.Field).Num
 		exceeds(f.Field, n == math.MaxInt64)
-		target = target.with(m, f.Field, Int(n+1))
+		put(f.Field, Int(n+1))
 	}
 	for _, a := range e.Add {
 		added := valueOf(m, a, stored, c)
 		if added.Kind == KindString {
 			added = Set(added.Text)
 		}
-		target = target.with(m, a.Field, target.Value(m, a.Field).Union(added))
+		put(a.Field, target.Value(m, a.Field).Union(added))
 	}
 	return target, over
 }

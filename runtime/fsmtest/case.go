@@ -44,8 +44,9 @@ const (
 	ByStartup = "the startup"
 )
 
-// Check is a record, and the rules that it breaks: those with "should: " only should hold.
-type Check struct{ In, Given, Broken string }
+// Check is a record, and the rules that it breaks: those with "should: " only should hold. With
+// But it is the first one in its state but for that.
+type Check struct{ In, Given, But, Broken string }
 
 // Group is the records of one projected group, and what is made of them.
 type Group struct {

@@ -316,15 +316,22 @@ func (p *Package[R]) told(event any, err error) string {
 func (p *Package[R]) checks(test *testing.T) {
 	t := &report{T: test}
 	defer t.done()
+	first := map[string]driver.Row{}
 	for _, c := range p.Checks {
-		r, err := p.Descriptor.Decode(p.row(caseID, c.In, c.Given))
+		row, there := first[c.In]
+		if !there {
+			row = p.row(caseID, c.In, c.Given)
+			first[c.In] = row
+		}
+		p.put(&row, c.But)
+		r, err := p.Descriptor.Decode(row)
 		if err != nil {
-			t.Errorf("in %s, given %s: Decode: %v", c.In, c.Given, err)
+			t.Errorf("in %s, but %s: Decode: %v", c.In, c.But, err)
 			continue
 		}
 		for name, found := range map[string][]fsm.Violation{"Check": p.Check(r), "Descriptor.Check": p.Descriptor.Check(&r)} {
 			if got := broken(found, c.Broken); got != c.Broken {
-				t.Errorf("in %s, given %s: %s says %q, want %q%s", c.In, c.Given, name, got, c.Broken, p.where("states", c.In))
+				t.Errorf("in %s, but %s: %s says %q, want %q%s", c.In, c.But, name, got, c.Broken, p.where("states", c.In))
 			}
 		}
 	}

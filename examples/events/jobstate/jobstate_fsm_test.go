@@ -22,11 +22,11 @@ var testCases = []fsmtest.Case{
 	// create
 	{Do: "create", With: `{"expected":[],"compensation_policy":"compensation_policy"}`, Want: "refused guard has_plan (empty_plan)"},
 	{Do: "create", With: `{"expected":["c"]}`, By: "b", Want: "created: (new) -> created", After: `{"expected":["c"]}`, Again: []string{`reused {"expected":[]}`}},
-	{Do: "create", With: `{"expected":["a"],"compensation_policy":"compensation_policy"}`, Want: "created: (new) -> created", After: `{"expected":["a"],"compensation_policy":"compensation_policy"}`, Again: []string{`reused {"expected":["a"],"compensation_policy":"a"}`}},
 	{Do: "create", With: `{"expected":[""],"compensation_policy":"compensation_policy"}`, Want: "refused invalid_input expected"},
 	{Do: "create", With: `{"expected":[],"compensation_policy":""}`, Want: "refused invalid_input compensation_policy"},
 	{Do: "create", With: `{"expected":[],"compensation_policy":"a\u0000"}`, Want: "refused invalid_input compensation_policy"},
-	{Beside: []string{`m-1 created {"expected":["c"]}`}, Do: "create", With: `{"expected":["a"],"compensation_policy":"compensation_policy"}`, Want: "refused exists"},
+	{Do: "create", With: `{"expected":["c"],"compensation_policy":"a"}`, By: "b", Want: "created: (new) -> created", After: `{"expected":["c"],"compensation_policy":"a"}`, Again: []string{`reused {"expected":["c"],"compensation_policy":"b"}`}},
+	{Beside: []string{`m-1 created {"expected":["c"]}`}, Do: "create", With: `{"expected":["c"],"compensation_policy":"a"}`, By: "b", Want: "refused exists"},
 	// job_kick
 	{In: "created", Given: `{"expected":["c"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "job_kick", Want: "job_kick: created -> running"},
 	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "job_kick", Want: "job_kick: running -> (recorded)"},
@@ -78,13 +78,14 @@ var testCases = []fsmtest.Case{
 	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "other", With: `{"kind":"kind","payload":{"a":"\u0000"}}`, Want: "refused invalid_input payload"},
 }
 
-// testChecks are records, and the rules that each breaks.
+// testChecks are records, and the rules that each breaks: in each state one that is whole, and
+// then what is different in others.
 var testChecks = []fsmtest.Check{
 	{In: "created", Given: `{"expected":["c"]}`},
-	{In: "created", Broken: "expected is present"},
+	{In: "created", But: `{"expected":[]}`, Broken: "expected is present"},
 	{In: "running"},
 	{In: "compensating", Given: `{"compensation_policy":"compensation_policy"}`},
-	{In: "compensating", Broken: "compensation_policy is present"},
+	{In: "compensating", But: `{"compensation_policy":null}`, Broken: "compensation_policy is present"},
 	{In: "done"},
 	{In: "failed"},
 }

@@ -26,7 +26,8 @@ var testCases = []fsmtest.Case{
 	{Beside: []string{`m-1 submitted`}, Do: "submit", With: `{"payload":{"payload":1}}`, Want: "refused exists"},
 }
 
-// testChecks are records, and the rules that each breaks.
+// testChecks are records, and the rules that each breaks: in each state one that is whole, and
+// then what is different in others.
 var testChecks = []fsmtest.Check{
 	{In: "submitted"},
 }

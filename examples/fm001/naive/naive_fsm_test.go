@@ -56,28 +56,25 @@ var testCases = []fsmtest.Case{
 	{In: "in_progress", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1µs","started_at":"@now+1h4m"}`, Do: "expire", By: fsmtest.BySweep},
 }
 
-// testChecks are records, and the rules that each breaks.
+// testChecks are records, and the rules that each breaks: in each state one that is whole, and
+// then what is different in others.
 var testChecks = []fsmtest.Check{
 	{In: "leased", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1h3m"}`},
-	{In: "leased", Given: `{"job_id":"job_id","lease_owner":"lease_owner","lease_expires_at":"@now+1h3m"}`, Broken: "attempt"},
-	{In: "leased", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1h3m","started_at":"@zero"}`, Broken: "started_at is absent"},
-	{In: "leased", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1h3m","finished_at":"@zero"}`, Broken: "finished_at is absent"},
-	{In: "leased", Given: `{"job_id":"job_id","lease_owner":"lease_owner","lease_expires_at":"@now+1h3m","started_at":"@zero","finished_at":"@zero"}`, Broken: "attempt; finished_at is absent; started_at is absent"},
+	{In: "leased", But: `{"attempt":0}`, Broken: "attempt"},
+	{In: "leased", But: `{"started_at":"@zero"}`, Broken: "started_at is absent"},
+	{In: "leased", But: `{"finished_at":"@zero"}`, Broken: "finished_at is absent"},
+	{In: "leased", But: `{"attempt":0,"started_at":"@zero","finished_at":"@zero"}`, Broken: "attempt; finished_at is absent; started_at is absent"},
 	{In: "in_progress", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1h3m","started_at":"@now+1h4m"}`},
-	{In: "in_progress", Given: `{"job_id":"job_id","lease_owner":"lease_owner","lease_expires_at":"@now+1h3m","started_at":"@now+1h4m"}`, Broken: "attempt"},
-	{In: "in_progress", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1h3m"}`, Broken: "started_at is present"},
-	{In: "in_progress", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1h3m","started_at":"@now+1h4m","finished_at":"@zero"}`, Broken: "finished_at is absent"},
+	{In: "in_progress", But: `{"started_at":null}`, Broken: "started_at is present"},
+	{In: "in_progress", But: `{"finished_at":"@zero"}`, Broken: "finished_at is absent"},
 	{In: "committed", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1h3m","started_at":"@now+1h4m"}`},
-	{In: "committed", Given: `{"job_id":"job_id","lease_owner":"lease_owner","lease_expires_at":"@now+1h3m","started_at":"@now+1h4m"}`, Broken: "attempt"},
-	{In: "committed", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1h3m"}`, Broken: "started_at is present"},
-	{In: "committed", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1h3m","started_at":"@now+1h4m","finished_at":"@zero"}`, Broken: "finished_at is absent"},
+	{In: "committed", But: `{"started_at":null}`, Broken: "started_at is present"},
+	{In: "committed", But: `{"finished_at":"@zero"}`, Broken: "finished_at is absent"},
 	{In: "done", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1h3m","started_at":"@now+1h4m","finished_at":"@now+1h5m"}`},
-	{In: "done", Given: `{"job_id":"job_id","lease_owner":"lease_owner","lease_expires_at":"@now+1h3m","started_at":"@now+1h4m","finished_at":"@now+1h5m"}`, Broken: "attempt"},
-	{In: "done", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1h3m","finished_at":"@now+1h5m"}`, Broken: "started_at is present"},
-	{In: "done", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1h3m","started_at":"@now+1h4m"}`, Broken: "finished_at is present"},
+	{In: "done", But: `{"started_at":null}`, Broken: "started_at is present"},
+	{In: "done", But: `{"finished_at":null}`, Broken: "finished_at is present"},
 	{In: "aborted", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1h3m","finished_at":"@now+1h5m"}`},
-	{In: "aborted", Given: `{"job_id":"job_id","lease_owner":"lease_owner","lease_expires_at":"@now+1h3m","finished_at":"@now+1h5m"}`, Broken: "attempt"},
-	{In: "aborted", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1h3m"}`, Broken: "finished_at is present"},
+	{In: "aborted", But: `{"finished_at":null}`, Broken: "finished_at is present"},
 }
 
 // testPackage is the package as the tests reach it, and what must come of its calls.

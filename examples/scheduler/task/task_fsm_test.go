@@ -36,7 +36,8 @@ var testCases = []fsmtest.Case{
 	{In: "running", Do: "recover", By: fsmtest.ByStartup, Want: "recover: running -> pending"},
 }
 
-// testChecks are records, and the rules that each breaks.
+// testChecks are records, and the rules that each breaks: in each state one that is whole, and
+// then what is different in others.
 var testChecks = []fsmtest.Check{
 	{In: "pending"},
 	{In: "running"},

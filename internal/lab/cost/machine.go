@@ -18,7 +18,7 @@ type Shape struct {
 // nothing in one of them may be all the cost of another.
 var Shapes = []Shape{
 	{Name: "moves", Source: func(n int) string { return Dense(n, 10) }},
-	{Name: "fields", Source: func(n int) string { return Dense(12, n) }, Open: "a generated test tells each record whole"},
+	{Name: "fields", Source: func(n int) string { return Dense(12, n) }},
 	{Name: "branches", Source: branches},
 	{Name: "variants", Source: variants},
 	{Name: "guards", Source: guards},
