@@ -54,6 +54,14 @@ func TestSnippets(t *testing.T) {
 	}
 }
 
+// Without a server, the file that was opened first is closed again.
+func TestOpenStores(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if _, _, err := openStores(t.Context(), "postgres://127.0.0.1:1/none?connect_timeout=1"); err == nil {
+		t.Error("a server was found at a port that nobody listens to")
+	}
+}
+
 func openStores(ctx context.Context, dsn string) (file, server *sqlstore.Store, err error) {
 	file, err = sqlite.Open("jobs.db", sqlite.WithBusyTimeout(10*time.Second), sqlite.WithMode(0o640))
 	if err != nil {
