@@ -66,7 +66,7 @@ func (c *changes) writes(n *names) []jen.Code {
 		switch {
 		case x.raised:
 			code = append(code, raw(target+"++"))
-		case x.assign != "j."+n.field(x.field):
+		case x.assign != n.self+"."+n.field(x.field):
 			code = append(code, raw("%s = %s", target, x.assign))
 		}
 	}
@@ -163,7 +163,7 @@ func (s scope) set(a spec.Assign) (*change, error) {
 			local := s.n.local(f)
 			x.before = []jen.Code{
 				raw("var %s %s", local, s.n.fieldType(f)),
-				jen.If(raw("v, ok := %s.Get()", src.opt), raw("ok")).Block(raw("%s = fsm.Some(%s)", local, convert(src.enum, enum, "v"))),
+				jen.If(raw("value, ok := %s.Get()", src.opt), raw("ok")).Block(raw("%s = fsm.Some(%s)", local, convert(src.enum, enum, "value"))),
 			}
 			src = operand{kind: src.kind, here: maybe, opt: local, val: local + ".Or(0)"}
 		} else {

@@ -157,7 +157,7 @@ func (e *operationEmitter) inStates(refs []spec.StateRef) cond {
 	}
 	var parts []cond
 	for _, s := range states(refs) {
-		parts = append(parts, atom("j.State == "+e.n.state(s), "j.State != "+e.n.state(s)))
+		parts = append(parts, atom(e.n.self+".State == "+e.n.state(s), e.n.self+".State != "+e.n.state(s)))
 	}
 	return or(parts...)
 }
@@ -187,7 +187,7 @@ func (e *operationEmitter) branch(b *spec.Branch) error {
 // Without a target the record stays in its state.
 func (e *operationEmitter) finish(to *spec.State) {
 	e.add(e.s.changes.locals()...)
-	target := "j.State"
+	target := e.n.self + ".State"
 	if to != nil {
 		target = e.n.state(to)
 	}
@@ -195,20 +195,20 @@ func (e *operationEmitter) finish(to *spec.State) {
 		e.finishAlone(target)
 		return
 	}
-	copied := "next := *j"
+	copied := "next := *" + e.n.self
 	if creates(e.o) {
-		copied = "next := j"
+		copied = "next := " + e.n.self
 	}
 	e.add(raw(copied))
 	e.add(e.s.changes.writes(e.n)...)
-	step := raw("j.step(%q, %s, &next, %s, now)", e.o.Name, e.c.Event, target)
+	step := raw("%s.step(%q, %s, &next, %s, now)", e.n.self, e.o.Name, e.c.Event, target)
 	if !creates(e.o) {
 		e.add(jen.Return(step))
 		return
 	}
 	e.add(
-		jen.List(raw("e"), raw("err")).Op(":=").Add(step),
+		jen.List(raw("event"), raw("err")).Op(":=").Add(step),
 		jen.If(raw("err != nil")).Block(jen.Return(raw("%s{}, Event{}, err", e.n.Record))),
-		jen.Return(raw("j, e, nil")),
+		jen.Return(raw("%s, event, nil", e.n.self)),
 	)
 }

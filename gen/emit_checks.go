@@ -17,7 +17,7 @@ func (p *pure) can(f *jen.File) {
 		var in []string
 		for i, class := range p.m.Row(o) {
 			if class != spec.Reject {
-				in = append(in, "j.State == "+p.n.state(p.m.States[i]))
+				in = append(in, p.n.self+".State == "+p.n.state(p.m.States[i]))
 			}
 		}
 		if creates(o) || in == nil {
@@ -32,7 +32,7 @@ func (p *pure) can(f *jen.File) {
 	f.Line()
 	name := p.n.ours("record", "Can")
 	f.Add(doc(fmt.Sprintf("%s reports whether an operation is possible in the state of the %s: nil, or the refusal that its method returns. It does not look at guards and inputs; to try these, call the method on a copy.", name, p.n.Record))).
-		Func().Params(raw("j %s", p.n.Record)).Id(name).Params(raw("operation string")).Error().BlockFunc(func(g *jen.Group) {
+		Func().Params(p.n.receives("")).Id(name).Params(raw("operation string")).Error().BlockFunc(func(g *jen.Group) {
 		if order != nil {
 			g.Add(raw(`possible, allowed := false, ""`))
 			g.Switch(raw("operation")).BlockFunc(func(g *jen.Group) {
@@ -48,27 +48,27 @@ func (p *pure) can(f *jen.File) {
 			}
 		}
 		if order == nil {
-			g.Return(raw(`j.refuseState(operation, "")`))
+			g.Return(raw(`%s.refuseState(operation, "")`, p.n.self))
 		} else {
-			g.Return(raw("j.refuseState(operation, allowed)"))
+			g.Return(raw("%s.refuseState(operation, allowed)", p.n.self))
 		}
 	})
 }
 
 // check adds the function that looks at a record, whoever wrote it.
 func check(f *jen.File, m *spec.Machine, n *names) {
-	s := scope{n: n}
+	s := scope{n: n, self: n.self}
 	f.Line()
 	f.Add(doc(fmt.Sprintf("%s lists the rules that %s breaks. Operations refuse one that breaks a MUST rule.", n.ours("package", "Check"), withArticle(n.Record)))).
-		Func().Id(n.ours("package", "Check")).Params(raw("j %s", n.Record)).Index().Add(raw("fsm.Violation")).BlockFunc(func(g *jen.Group) {
+		Func().Id(n.ours("package", "Check")).Params(n.receives("")).Index().Add(raw("fsm.Violation")).BlockFunc(func(g *jen.Group) {
 		g.Add(raw("var found []fsm.Violation"))
-		g.If(raw("!j.State.Valid()")).Block(
+		g.If(raw("!%s.State.Valid()", n.self)).Block(
 			jen.Return(raw("append(found, fsm.Violation{Rule: %q, Must: true, Message: %q})", "state", "the record is in no state of the machine")),
 		)
 		for _, b := range s.fieldRules(m) {
 			g.Add(jen.If(raw(b.when.String())).Block(raw("found = append(found, fsm.Violation{Rule: %q, Must: true})", b.rule)))
 		}
-		g.Add(raw("j.rules").Call(jen.Func().Params(raw("rule string, must bool")).Bool().Block(
+		g.Add(raw(n.self + ".rules").Call(jen.Func().Params(raw("rule string, must bool")).Bool().Block(
 			raw("found = append(found, fsm.Violation{Rule: rule, Must: must})"),
 			jen.Return(jen.True()),
 		)))
@@ -78,7 +78,7 @@ func check(f *jen.File, m *spec.Machine, n *names) {
 
 // ruleList adds the rules that records are held to, written once.
 func ruleList(f *jen.File, m *spec.Machine, n *names) {
-	s := scope{n: n}
+	s := scope{n: n, self: n.self}
 	var texts []string
 	cases := make(map[string][]jen.Code)
 	for _, st := range m.States {
@@ -93,9 +93,9 @@ func ruleList(f *jen.File, m *spec.Machine, n *names) {
 	}
 	f.Line()
 	f.Add(doc("rules hands over each rule of its state that the record breaks, MUST before SHOULD, until it is told to stop.")).
-		Func().Params(raw("j *%s", n.Record)).Id("rules").Params(raw("broken func(rule string, must bool) bool")).Bool().BlockFunc(func(g *jen.Group) {
+		Func().Params(n.receives("*")).Id("rules").Params(raw("broken func(rule string, must bool) bool")).Bool().BlockFunc(func(g *jen.Group) {
 		if texts != nil {
-			g.Switch(raw("j.State")).BlockFunc(func(g *jen.Group) {
+			g.Switch(raw(n.self + ".State")).BlockFunc(func(g *jen.Group) {
 				for _, text := range texts {
 					g.Case(cases[text]...).Block(jen.Return(raw(text)))
 				}
@@ -105,8 +105,8 @@ func ruleList(f *jen.File, m *spec.Machine, n *names) {
 	})
 	f.Line()
 	f.Add(doc("broken returns the first MUST rule that the record breaks, or nothing.")).
-		Func().Params(raw("j *%s", n.Record)).Id("broken").Params().Params(raw("first string")).Block(
-		raw("j.rules").Call(jen.Func().Params(raw("rule string, must bool")).Bool().Block(
+		Func().Params(n.receives("*")).Id("broken").Params().Params(raw("first string")).Block(
+		raw(n.self+".rules").Call(jen.Func().Params(raw("rule string, must bool")).Bool().Block(
 			jen.If(raw("must")).Block(raw("first = rule")),
 			jen.Return(raw("!must")),
 		)),

@@ -127,21 +127,21 @@ func stateMethod(f *jen.Statement, name string, terms []string) {
 func (p *pure) steps(f *jen.File) {
 	f.Line()
 	f.Add(doc("step takes a step that was decided on a copy of the record, unless the copy breaks a rule: then the record was stored by somebody else.")).
-		Func().Params(raw("j *%s", p.n.Record)).Id("step").Params(raw("op, event string, next *%s, to State, now time.Time", p.n.Record)).
+		Func().Params(p.n.receives("*")).Id("step").Params(raw("op, name string, next *%s, to State, now time.Time", p.n.Record)).
 		Params(raw("Event"), raw("error")).Block(
 		raw("next.State = to"),
 		raw("next.Rev++"),
 		jen.If(raw("now.After(next.UpdatedAt)")).Block(raw("next.UpdatedAt = now")),
-		jen.If(raw("rule := next.broken()"), raw(`rule != ""`)).Block(jen.Return(raw("Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)"))),
-		raw("e := Event{Name: event, From: j.State, To: to}"),
-		raw("*j = *next"),
-		jen.Return(raw("e, nil")),
+		jen.If(raw("rule := next.broken()"), raw(`rule != ""`)).Block(jen.Return(raw("Event{}, %s.refuseRule(op, fsm.ErrInvariant, rule)", p.n.self))),
+		raw("event := Event{Name: name, From: %s.State, To: to}", p.n.self),
+		raw("*%s = *next", p.n.self),
+		jen.Return(raw("event, nil")),
 	)
 	if p.used["note"] {
 		f.Line()
 		f.Add(doc("note is the event of a call that is recorded and changes nothing; guard is the guard that failed, if it was one.")).
-			Func().Params(raw("j *%s", p.n.Record)).Id("note").Params(raw("name, guard string")).Id("Event").Block(
-			jen.Return(raw("Event{Name: name, From: j.State, To: j.State, RecordOnly: true, Guard: guard}")),
+			Func().Params(p.n.receives("*")).Id("note").Params(raw("name, guard string")).Id("Event").Block(
+			jen.Return(raw("Event{Name: name, From: %[1]s.State, To: %[1]s.State, RecordOnly: true, Guard: guard}", p.n.self)),
 		)
 	}
 }

@@ -34,7 +34,7 @@ type operationEmitter struct {
 // creation.
 func (p *pure) operation(f *jen.File, o *spec.Operation) error {
 	e := &operationEmitter{pure: p, o: o, c: p.n.op(o), s: scope{
-		n: p.n, changes: &changes{}, fresh: creates(o), known: make(map[*spec.Field]presence),
+		n: p.n, self: p.n.self, changes: &changes{}, fresh: creates(o), known: make(map[*spec.Field]presence),
 	}}
 	if err := e.body(); err != nil {
 		return fmt.Errorf("operation %s: %w", o.Name, err)
@@ -50,7 +50,7 @@ func (p *pure) operation(f *jen.File, o *spec.Operation) error {
 			Params(raw(p.n.Record), raw("Event"), raw("error")).Block(e.code...)
 		return nil
 	}
-	declaration.Func().Params(raw("j *%s", p.n.Record)).Id(e.c.Method).Params(e.params()...).
+	declaration.Func().Params(p.n.receives("*")).Id(e.c.Method).Params(e.params()...).
 		Params(raw("Event"), raw("error")).Block(e.code...)
 	return nil
 }
@@ -107,7 +107,7 @@ func (e *operationEmitter) fail(helper, format string, args ...any) *jen.Stateme
 	if e.n.alone {
 		name = e.c.Const
 	}
-	call := fmt.Sprintf("j.%s(%s%s)", helper, name, fmt.Sprintf(format, args...))
+	call := fmt.Sprintf("%s.%s(%s%s)", e.n.self, helper, name, fmt.Sprintf(format, args...))
 	if creates(e.o) {
 		return jen.Return(raw("%s{}, Event{}, %s", e.n.Record, call))
 	}
@@ -128,11 +128,11 @@ func (e *operationEmitter) body() error {
 	switch {
 	case !creates(e.o):
 	case !e.n.alone:
-		e.add(cut, raw("j := %s{ID: id, CreatedAt: now}", e.n.Record))
+		e.add(cut, raw("%s := %s{ID: id, CreatedAt: now}", e.n.self, e.n.Record))
 	case reads(e.m, e.m.Builtin[0]):
-		e.add(raw("j := %s{CreatedAt: now}", e.n.Record))
+		e.add(raw("%s := %s{CreatedAt: now}", e.n.self, e.n.Record))
 	default:
-		e.add(raw("j := %s{}", e.n.Record))
+		e.add(raw("%s := %s{}", e.n.self, e.n.Record))
 	}
 	e.caller()
 	for _, in := range e.o.Inputs {
@@ -197,7 +197,7 @@ func (e *operationEmitter) caller() {
 	if creates(e.o) {
 		result = raw("%s{}, Event{}, err", e.n.Record)
 	}
-	e.add(jen.If(raw("err := j.%s(%q, %s)", helper, e.o.Name, args), raw("err != nil")).Block(jen.Return(result)))
+	e.add(jen.If(raw("err := %s.%s(%q, %s)", e.n.self, helper, e.o.Name, args), raw("err != nil")).Block(jen.Return(result)))
 }
 
 // input checks one input, and brings a time into the form that records hold.
@@ -216,7 +216,7 @@ func (e *operationEmitter) input(in *spec.Input) {
 	}
 	switch k := in.Type.Kind; {
 	case e.n.alone && optional && k == spec.KindString:
-		e.add(jen.If(raw("v, ok := %s.Get()", name), raw(`ok && v == ""`)).Block(refuse("it is empty")))
+		e.add(jen.If(raw("value, ok := %s.Get()", name), raw(`ok && value == ""`)).Block(refuse("it is empty")))
 		return
 	case e.n.alone && optional && k == spec.KindTime:
 		return
@@ -224,7 +224,7 @@ func (e *operationEmitter) input(in *spec.Input) {
 		e.add(jen.If(raw(`%s == ""`, name)).Block(refuse("it is empty")))
 		return
 	case e.n.alone && optional && k == spec.KindJSON:
-		e.add(jen.If(raw("v, ok := %s.Get()", name), raw("ok && v.IsZero()")).Block(refuse("it is null")))
+		e.add(jen.If(raw("value, ok := %s.Get()", name), raw("ok && value.IsZero()")).Block(refuse("it is null")))
 		return
 	case e.n.alone && k == spec.KindJSON:
 		e.add(jen.If(raw("%s.IsZero()", name)).Block(refuse("it is missing")))
@@ -251,7 +251,7 @@ func (e *operationEmitter) input(in *spec.Input) {
 	case spec.KindEnum:
 		problem := "expected " + list(words(in.Type.Values), "or")
 		if optional {
-			e.add(jen.If(raw("v, ok := %s.Get()", name), raw("ok && !v.Valid()")).Block(refuse(problem)))
+			e.add(jen.If(raw("value, ok := %s.Get()", name), raw("ok && !value.Valid()")).Block(refuse(problem)))
 			return
 		}
 		e.add(jen.If(raw("!%s.Valid()", name)).Block(refuse(problem)))
@@ -261,7 +261,7 @@ func (e *operationEmitter) input(in *spec.Input) {
 		lo, hi := inputBounds(e.o, in)
 		value := name
 		if optional {
-			value = "v"
+			value = "value"
 		}
 		outside, problem := outsideBounds(value, lo, hi)
 		switch {
@@ -269,9 +269,9 @@ func (e *operationEmitter) input(in *spec.Input) {
 		case !optional:
 			e.add(jen.If(raw(outside)).Block(refuse(problem)))
 		case lo != nil && hi != nil:
-			e.add(jen.If(raw("v, ok := %s.Get()", name), raw("ok && (%s)", outside)).Block(refuse(problem)))
+			e.add(jen.If(raw("value, ok := %s.Get()", name), raw("ok && (%s)", outside)).Block(refuse(problem)))
 		default:
-			e.add(jen.If(raw("v, ok := %s.Get()", name), raw("ok && %s", outside)).Block(refuse(problem)))
+			e.add(jen.If(raw("value, ok := %s.Get()", name), raw("ok && %s", outside)).Block(refuse(problem)))
 		}
 	}
 }
@@ -334,9 +334,9 @@ func (e *operationEmitter) cell() {
 		in := e.n.state(e.m.States[i])
 		switch class {
 		case spec.Transition:
-			moves = append(moves, atom("j.State == "+in, "j.State != "+in))
+			moves = append(moves, atom(e.n.self+".State == "+in, e.n.self+".State != "+in))
 		case spec.RecordOnly:
-			records = append(records, atom("j.State == "+in, "j.State != "+in))
+			records = append(records, atom(e.n.self+".State == "+in, e.n.self+".State != "+in))
 			noted = append(noted, e.m.States[i])
 		}
 	}
@@ -393,9 +393,9 @@ func strangerGuards(o *spec.Operation, in []*spec.State) (list []*spec.Requireme
 func (e *operationEmitter) note(guard string) *jen.Statement {
 	e.used["note"] = true
 	if e.n.alone && !notesGuards(e.m) {
-		return raw("j.note(%s)", e.c.Event)
+		return raw("%s.note(%s)", e.n.self, e.c.Event)
 	}
-	return raw("j.note(%s, %q)", e.c.Event, guard)
+	return raw("%s.note(%s, %q)", e.n.self, e.c.Event, guard)
 }
 
 // require adds a guard, and reports whether it refuses every call.

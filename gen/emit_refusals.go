@@ -28,12 +28,13 @@ func ends(m *spec.Machine) bool {
 
 // callers adds the functions that look at who calls, and why.
 func (p *pure) callers(f *jen.File) {
+	j := p.n.self
 	if p.used["asked"] || p.used["operated"] {
 		f.Line()
 		f.Add(doc("asked refuses a call whose actor cannot be one.")).
-			Func().Params(raw("j *%s", p.n.Record)).Id("asked").Params(raw("op, actor string")).Error().Block(
-			jen.If(raw(`actor == ""`)).Block(jen.Return(raw("j.refuse(op, fsm.ErrActorMissing)"))),
-			jen.If(raw("err := driver.CheckID(actor)"), raw("err != nil")).Block(jen.Return(raw(`j.refuseInput(op, "actor", err.Error())`))),
+			Func().Params(p.n.receives("*")).Id("asked").Params(raw("op, actor string")).Error().Block(
+			jen.If(raw(`actor == ""`)).Block(jen.Return(raw("%s.refuse(op, fsm.ErrActorMissing)", j))),
+			jen.If(raw("err := driver.CheckID(actor)"), raw("err != nil")).Block(jen.Return(raw(`%s.refuseInput(op, "actor", err.Error())`, j))),
 			jen.Return(jen.Nil()),
 		)
 		p.used["refuseInput"] = true
@@ -41,10 +42,10 @@ func (p *pure) callers(f *jen.File) {
 	if p.used["operated"] {
 		f.Line()
 		f.Add(doc("operated refuses a call of an operator who is nobody, or gives no reason.")).
-			Func().Params(raw("j *%s", p.n.Record)).Id("operated").Params(raw("op, actor, reason string")).Error().Block(
-			jen.If(raw(`actor != "" && reason == ""`)).Block(jen.Return(raw("j.refuse(op, fsm.ErrReasonMissing)"))),
-			jen.If(raw("err := j.asked(op, actor)"), raw("err != nil")).Block(jen.Return(raw("err"))),
-			jen.If(raw("err := driver.CheckText(reason)"), raw("err != nil")).Block(jen.Return(raw(`j.refuseInput(op, "reason", err.Error())`))),
+			Func().Params(p.n.receives("*")).Id("operated").Params(raw("op, actor, reason string")).Error().Block(
+			jen.If(raw(`actor != "" && reason == ""`)).Block(jen.Return(raw("%s.refuse(op, fsm.ErrReasonMissing)", j))),
+			jen.If(raw("err := %s.asked(op, actor)", j), raw("err != nil")).Block(jen.Return(raw("err"))),
+			jen.If(raw("err := driver.CheckText(reason)"), raw("err != nil")).Block(jen.Return(raw(`%s.refuseInput(op, "reason", err.Error())`, j))),
 			jen.Return(jen.Nil()),
 		)
 	}
@@ -52,36 +53,38 @@ func (p *pure) callers(f *jen.File) {
 
 // refusals adds the functions that make refusals.
 func (p *pure) refusals(f *jen.File) {
+	j := p.n.self
 	method := func(text, name, params string, body ...jen.Code) {
 		f.Line()
 		f.Add(doc(text)).
-			Func().Params(raw("j *%s", p.n.Record)).Id(name).Params(raw(params)).Add(raw("*fsm.Refusal")).Block(body...)
+			Func().Params(p.n.receives("*")).Id(name).Params(raw(params)).Add(raw("*fsm.Refusal")).Block(body...)
 	}
 	method("refuse refuses an operation. A record without a state is one that a creation makes.",
 		"refuse", "op string, code fsm.Code",
-		jen.Return(raw("&fsm.Refusal{Code: code, Machine: %q, Operation: op, ID: j.ID, "+
-			"State: fsmimpl.InState(stateNames[:], j.State)}", p.m.Name)))
-	over := []jen.Code{raw("r := j.refuse(op, fsm.ErrWrongState)")}
+		jen.Return(raw("&fsm.Refusal{Code: code, Machine: %[1]q, Operation: op, ID: %[2]s.ID, "+
+			"State: fsmimpl.InState(stateNames[:], %[2]s.State)}", p.m.Name, j)))
+	over := []jen.Code{raw("refusal := %s.refuse(op, fsm.ErrWrongState)", j)}
 	if ends(p.m) {
-		over = append(over, jen.If(raw("j.State.Terminal()")).Block(raw("r.Code = fsm.ErrTerminal")))
+		over = append(over, jen.If(raw("%s.State.Terminal()", j)).Block(raw("refusal.Code = fsm.ErrTerminal")))
 	}
 	method("refuseState refuses an operation that is possible in other states than the record's.",
-		"refuseState", "op, allowed string", append(over, raw("r.Allowed = allowed"), jen.Return(raw("r")))...)
+		"refuseState", "op, allowed string", append(over, raw("refusal.Allowed = allowed"), jen.Return(raw("refusal")))...)
 	if p.used["refuseGuard"] {
 		method("refuseGuard refuses by a guard, with the values that it looked at.",
 			"refuseGuard", "op, guard, message string, cause error, values ...any",
-			raw("r := j.refuse(op, fsm.ErrGuard)"),
-			raw("r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)"),
-			jen.Return(raw("r")))
+			raw("refusal := %s.refuse(op, fsm.ErrGuard)", j),
+			raw("refusal.Guard, refusal.Message, refusal.Cause = guard, message, cause"),
+			raw("refusal.Values = fsmimpl.Values(values...)"),
+			jen.Return(raw("refusal")))
 	}
 	if p.used["refuseInput"] {
 		method("refuseInput refuses an input that cannot be taken.",
 			"refuseInput", "op, name, problem string",
-			raw("r := j.refuse(op, fsm.ErrInvalidInput)"), raw("r.Name, r.Message = name, problem"), jen.Return(raw("r")))
+			raw("refusal := %s.refuse(op, fsm.ErrInvalidInput)", j), raw("refusal.Name, refusal.Message = name, problem"), jen.Return(raw("refusal")))
 	}
 	method("refuseRule refuses a step after which the record would break a rule, or could not hold a value.",
 		"refuseRule", "op string, code fsm.Code, name string",
-		raw("r := j.refuse(op, code)"), raw("r.Name = name"), jen.Return(raw("r")))
+		raw("refusal := %s.refuse(op, code)", j), raw("refusal.Name = name"), jen.Return(raw("refusal")))
 }
 
 // guardValues are the arguments that tell what a guard looks at.
@@ -105,7 +108,7 @@ func (e *operationEmitter) guardValues(r *spec.Requirement) string {
 		for _, t := range []spec.Term{f.Left, f.Right} {
 			switch {
 			case t.Field != nil:
-				add(t.Field.Name, "j."+e.n.field(t.Field), t.Field.Type)
+				add(t.Field.Name, e.n.self+"."+e.n.field(t.Field), t.Field.Type)
 			case t.Kind == spec.TermInput:
 				add("input."+t.Input.Name, "in."+e.n.input(t.Input), t.Input.Type)
 			case t.Kind == spec.TermActor:

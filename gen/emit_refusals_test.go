@@ -39,8 +39,8 @@ operations:
 	src := string(generate(t, m, Options{})[0].Data)
 	got := regexp.MustCompile(`refuseGuard\("[^)]*\)`).FindAllString(src, -1)
 	want := []string{
-		`refuseGuard("start", "a_b", "", ErrMany, "n", j.N)`,
-		`refuseGuard("start_a", "b", "", ErrMany, "n", j.N)`,
+		`refuseGuard("start", "a_b", "", ErrMany, "n", m.N)`,
+		`refuseGuard("start_a", "b", "", ErrMany, "n", m.N)`,
 		`refuseGuard("start_a", "spent", "", ErrSpent)`,
 		`refuseGuard("start_a", "spent", "", ErrSpent)`,
 	}
@@ -84,8 +84,8 @@ operations:
 		t.Fatal(found)
 	}
 	src := string(generate(t, m, Options{})[0].Data)
-	want := `"s", j.S, "input.s", in.S, "n", j.N, "b", j.B, "at", j.At, "now", now, "e", j.E.String(), ` +
-		`"s2", j.S2, "n2", j.N2.String(), "b2", j.B2.String(), "at2", j.At2, "e2", j.E2.String())`
+	want := `"s", m.S, "input.s", in.S, "n", m.N, "b", m.B, "at", m.At, "now", now, "e", m.E.String(), ` +
+		`"s2", m.S2, "n2", m.N2.String(), "b2", m.B2.String(), "at2", m.At2, "e2", m.E2.String())`
 	if !strings.Contains(src, want) {
 		t.Errorf("no such refusal: %s\n%s", want, regexp.MustCompile(`refuseGuard\("[^\n]*`).FindString(src))
 	}

@@ -81,12 +81,12 @@ func record(f *jen.File, m *spec.Machine, n *names) {
 		text = ref + " returns id and revision, the target of Machine's operations."
 	}
 	f.Add(doc(text)).
-		Func().Params(raw("j %s", n.Record)).Id(ref).Params().Add(raw("fsm.Ref")).Block(
-		jen.Return(raw("fsm.Ref{ID: j.ID, Rev: j.Rev}")),
+		Func().Params(n.receives("")).Id(ref).Params().Add(raw("fsm.Ref")).Block(
+		jen.Return(raw("fsm.Ref{ID: %[1]s.ID, Rev: %[1]s.Rev}", n.self)),
 	)
 	f.Line()
 	f.Add(doc(same + " reports whether both records are the same in every field; times are compared as instants.")).
-		Func().Params(raw("j %s", n.Record)).Id(same).Params(raw("other %s", n.Record)).Bool().Block(equal(m, n)...)
+		Func().Params(n.receives("")).Id(same).Params(raw("other %s", n.Record)).Bool().Block(equal(m, n)...)
 }
 
 // fieldDoc is the doc text of a field. It starts with the field's name.
@@ -97,10 +97,11 @@ func fieldDoc(n *names, f *spec.Field) string {
 // equal compares field by field where == does not compare values. Fields that
 // are compared by == come first.
 func equal(m *spec.Machine, n *names) []jen.Code {
-	terms := []string{"j.ID == other.ID", "j.State == other.State", "j.Rev == other.Rev",
-		"j.CreatedAt.Equal(other.CreatedAt)", "j.UpdatedAt.Equal(other.UpdatedAt)"}
+	j := n.self
+	terms := []string{j + ".ID == other.ID", j + ".State == other.State", j + ".Rev == other.Rev",
+		j + ".CreatedAt.Equal(other.CreatedAt)", j + ".UpdatedAt.Equal(other.UpdatedAt)"}
 	for _, f := range m.Fields {
-		a := "j." + n.field(f)
+		a := j + "." + n.field(f)
 		b := "other." + n.field(f)
 		switch {
 		case f.Type.Kind == spec.KindTime && isOptional(f.Type):

@@ -68,6 +68,7 @@ func variable(t spec.Type, enum *enumNames, code string) operand {
 type scope struct {
 	n      *names
 	caller string // where the actor stands; empty: the parameter of a pure method
+	self   string // what the record is called; empty: j, as in the functions that the engine calls
 	// changes are the fields that the operation has given a value which is not
 	// written yet.
 	changes *changes
@@ -85,6 +86,14 @@ func (s scope) who() string {
 	return "actor"
 }
 
+// record is what the record is called.
+func (s scope) record() string {
+	if s.self != "" {
+		return s.self
+	}
+	return "j"
+}
+
 // field returns a field of the record, or the value it is about to get.
 func (s scope) field(f *spec.Field) operand {
 	if s.changes != nil {
@@ -97,7 +106,7 @@ func (s scope) field(f *spec.Field) operand {
 
 // stored returns a field of the record as it is stored.
 func (s scope) stored(f *spec.Field) operand {
-	o := variable(f.Type, s.n.fieldEnum(f), "j."+s.n.field(f))
+	o := variable(f.Type, s.n.fieldEnum(f), s.record()+"."+s.n.field(f))
 	switch {
 	case s.fresh && o.here == maybe:
 		o.here = absent

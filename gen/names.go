@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dave/jennifer/jen"
 	"github.com/fsmgen/fsmgen/internal/validate"
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -15,6 +16,7 @@ import (
 type names struct {
 	Package string // name of the package
 	Record  string // type of the record: Job
+	self    string // the record in its own methods: j
 
 	states  map[*spec.State]string
 	fields  map[*spec.Field]string
@@ -88,6 +90,7 @@ func newNames(m *spec.Machine, opt Options) (*names, error) {
 	n := &names{
 		Package: opt.Package,
 		Record:  m.Entity,
+		self:    receiver(m.Entity),
 		states:  make(map[*spec.State]string),
 		fields:  make(map[*spec.Field]string),
 		ops:     make(map[*spec.Operation]*opNames),
@@ -98,6 +101,9 @@ func newNames(m *spec.Machine, opt Options) (*names, error) {
 		ours:    validate.Ours(m),
 		alone:   !opt.has(spec.LayerDurable),
 		unheld:  !opt.has(spec.LayerHandles),
+	}
+	if n.alone {
+		n.self = "j"
 	}
 	if !token.IsIdentifier(opt.Package) {
 		return nil, fmt.Errorf("package name %q is no Go identifier; name another one", opt.Package)
@@ -224,6 +230,11 @@ func (n *names) addError(name, message, user string) {
 // error returns the sentinel of an error name, or nil.
 func (n *names) error(name string) *sentinel {
 	return n.byError[name]
+}
+
+// receives is the receiver of a method of the record, or of a pointer to it.
+func (n *names) receives(pointer string) *jen.Statement {
+	return raw("%s %s%s", n.self, pointer, n.Record)
 }
 
 // state returns StateQueued.

@@ -184,11 +184,11 @@ func Submit(id string, in SubmitInput, now time.Time) (Job, Event, error) {
 	}
 	next := j
 	next.Address = in.Address
-	e, err := j.step("submit", EventSubmitted, &next, StateQueued, now)
+	event, err := j.step("submit", EventSubmitted, &next, StateQueued, now)
 	if err != nil {
 		return Job{}, Event{}, err
 	}
-	return j, e, nil
+	return j, event, nil
 }
 
 // ClaimInput holds the inputs of Claim.
@@ -391,7 +391,7 @@ func (j *Job) broken() (first string) {
 
 // step takes a step that was decided on a copy of the record, unless the copy
 // breaks a rule: then the record was stored by somebody else.
-func (j *Job) step(op, event string, next *Job, to State, now time.Time) (Event, error) {
+func (j *Job) step(op, name string, next *Job, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++
 	if now.After(next.UpdatedAt) {
@@ -400,9 +400,9 @@ func (j *Job) step(op, event string, next *Job, to State, now time.Time) (Event,
 	if rule := next.broken(); rule != "" {
 		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
 	}
-	e := Event{Name: event, From: j.State, To: to}
+	event := Event{Name: name, From: j.State, To: to}
 	*j = *next
-	return e, nil
+	return event, nil
 }
 
 // asked refuses a call whose actor cannot be one.
@@ -425,32 +425,33 @@ func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
 // refuseState refuses an operation that is possible in other states than the
 // record's.
 func (j *Job) refuseState(op, allowed string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrWrongState)
+	refusal := j.refuse(op, fsm.ErrWrongState)
 	if j.State.Terminal() {
-		r.Code = fsm.ErrTerminal
+		refusal.Code = fsm.ErrTerminal
 	}
-	r.Allowed = allowed
-	return r
+	refusal.Allowed = allowed
+	return refusal
 }
 
 // refuseGuard refuses by a guard, with the values that it looked at.
 func (j *Job) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrGuard)
-	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
-	return r
+	refusal := j.refuse(op, fsm.ErrGuard)
+	refusal.Guard, refusal.Message, refusal.Cause = guard, message, cause
+	refusal.Values = fsmimpl.Values(values...)
+	return refusal
 }
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Job) refuseInput(op, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
+	refusal := j.refuse(op, fsm.ErrInvalidInput)
+	refusal.Name, refusal.Message = name, problem
+	return refusal
 }
 
 // refuseRule refuses a step after which the record would break a rule, or could
 // not hold a value.
 func (j *Job) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
-	r := j.refuse(op, code)
-	r.Name = name
-	return r
+	refusal := j.refuse(op, code)
+	refusal.Name = name
+	return refusal
 }

@@ -274,11 +274,11 @@ func Create(id string, in CreateInput, now time.Time) (Job, Event, error) {
 	next := j
 	next.Expected = in.Expected
 	next.CompensationPolicy = in.CompensationPolicy
-	e, err := j.step("create", EventCreated, &next, StateCreated, now)
+	event, err := j.step("create", EventCreated, &next, StateCreated, now)
 	if err != nil {
 		return Job{}, Event{}, err
 	}
-	return j, e, nil
+	return j, event, nil
 }
 
 // JobKick moves a Job from created to running.
@@ -373,7 +373,7 @@ type ErrorEventInput struct {
 // In created, compensating, done and failed the call is recorded and changes
 // nothing.
 func (j *Job) ErrorEvent(in ErrorEventInput, now time.Time) (Event, error) {
-	if v, ok := in.Verdict.Get(); ok && !v.Valid() {
+	if value, ok := in.Verdict.Get(); ok && !value.Valid() {
 		return Event{}, j.refuseInput("error_event", "verdict", "expected stands or ignored")
 	}
 	if j.State == StateCreated ||
@@ -415,7 +415,7 @@ type CompensationEventInput struct {
 // In created, running, done and failed the call is recorded and changes
 // nothing.
 func (j *Job) CompensationEvent(in CompensationEventInput, now time.Time) (Event, error) {
-	if v, ok := in.Decision.Get(); ok && !v.Valid() {
+	if value, ok := in.Decision.Get(); ok && !value.Valid() {
 		return Event{}, j.refuseInput("compensation_event", "decision", "expected done, failed or undecided")
 	}
 	if j.State == StateCreated || j.State == StateRunning || j.State == StateDone || j.State == StateFailed {
@@ -530,7 +530,7 @@ func (j *Job) broken() (first string) {
 
 // step takes a step that was decided on a copy of the record, unless the copy
 // breaks a rule: then the record was stored by somebody else.
-func (j *Job) step(op, event string, next *Job, to State, now time.Time) (Event, error) {
+func (j *Job) step(op, name string, next *Job, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++
 	if now.After(next.UpdatedAt) {
@@ -539,9 +539,9 @@ func (j *Job) step(op, event string, next *Job, to State, now time.Time) (Event,
 	if rule := next.broken(); rule != "" {
 		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
 	}
-	e := Event{Name: event, From: j.State, To: to}
+	event := Event{Name: name, From: j.State, To: to}
 	*j = *next
-	return e, nil
+	return event, nil
 }
 
 // note is the event of a call that is recorded and changes nothing; guard is
@@ -559,32 +559,33 @@ func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
 // refuseState refuses an operation that is possible in other states than the
 // record's.
 func (j *Job) refuseState(op, allowed string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrWrongState)
+	refusal := j.refuse(op, fsm.ErrWrongState)
 	if j.State.Terminal() {
-		r.Code = fsm.ErrTerminal
+		refusal.Code = fsm.ErrTerminal
 	}
-	r.Allowed = allowed
-	return r
+	refusal.Allowed = allowed
+	return refusal
 }
 
 // refuseGuard refuses by a guard, with the values that it looked at.
 func (j *Job) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrGuard)
-	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
-	return r
+	refusal := j.refuse(op, fsm.ErrGuard)
+	refusal.Guard, refusal.Message, refusal.Cause = guard, message, cause
+	refusal.Values = fsmimpl.Values(values...)
+	return refusal
 }
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Job) refuseInput(op, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
+	refusal := j.refuse(op, fsm.ErrInvalidInput)
+	refusal.Name, refusal.Message = name, problem
+	return refusal
 }
 
 // refuseRule refuses a step after which the record would break a rule, or could
 // not hold a value.
 func (j *Job) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
-	r := j.refuse(op, code)
-	r.Name = name
-	return r
+	refusal := j.refuse(op, code)
+	refusal.Name = name
+	return refusal
 }

@@ -169,27 +169,27 @@ type Execution struct {
 
 // Ref returns id and revision, so that an Execution is a target of Machine's
 // operations.
-func (j Execution) Ref() fsm.Ref {
-	return fsm.Ref{ID: j.ID, Rev: j.Rev}
+func (e Execution) Ref() fsm.Ref {
+	return fsm.Ref{ID: e.ID, Rev: e.Rev}
 }
 
 // Equal reports whether both records are the same in every field; times are
 // compared as instants.
-func (j Execution) Equal(other Execution) bool {
-	return j.ID == other.ID &&
-		j.State == other.State &&
-		j.Rev == other.Rev &&
-		j.CreatedAt.Equal(other.CreatedAt) &&
-		j.UpdatedAt.Equal(other.UpdatedAt) &&
-		j.Output == other.Output &&
-		j.JobID == other.JobID &&
-		j.Attempt == other.Attempt &&
-		j.LeaseOwner == other.LeaseOwner &&
-		j.LeaseExpiresAt.Equal(other.LeaseExpiresAt) &&
-		j.StartedAt.Present() == other.StartedAt.Present() &&
-		j.StartedAt.Or(time.Time{}).Equal(other.StartedAt.Or(time.Time{})) &&
-		j.FinishedAt.Present() == other.FinishedAt.Present() &&
-		j.FinishedAt.Or(time.Time{}).Equal(other.FinishedAt.Or(time.Time{}))
+func (e Execution) Equal(other Execution) bool {
+	return e.ID == other.ID &&
+		e.State == other.State &&
+		e.Rev == other.Rev &&
+		e.CreatedAt.Equal(other.CreatedAt) &&
+		e.UpdatedAt.Equal(other.UpdatedAt) &&
+		e.Output == other.Output &&
+		e.JobID == other.JobID &&
+		e.Attempt == other.Attempt &&
+		e.LeaseOwner == other.LeaseOwner &&
+		e.LeaseExpiresAt.Equal(other.LeaseExpiresAt) &&
+		e.StartedAt.Present() == other.StartedAt.Present() &&
+		e.StartedAt.Or(time.Time{}).Equal(other.StartedAt.Or(time.Time{})) &&
+		e.FinishedAt.Present() == other.FinishedAt.Present() &&
+		e.FinishedAt.Or(time.Time{}).Equal(other.FinishedAt.Or(time.Time{}))
 }
 
 // Event says what a call did to a record.
@@ -237,45 +237,45 @@ type LeasePeers struct {
 //     aborted (ErrJobFailed)
 func Lease(id string, in LeaseInput, peers LeasePeers, actor string, now time.Time) (Execution, Event, error) {
 	now = driver.Time(now)
-	j := Execution{ID: id, CreatedAt: now}
-	if err := j.asked("lease", actor); err != nil {
+	e := Execution{ID: id, CreatedAt: now}
+	if err := e.asked("lease", actor); err != nil {
 		return Execution{}, Event{}, err
 	}
 	if err := fsmimpl.CheckText(in.JobID); err != nil {
-		return Execution{}, Event{}, j.refuseInput("lease", "job_id", err.Error())
+		return Execution{}, Event{}, e.refuseInput("lease", "job_id", err.Error())
 	}
 	in.LeaseExpiresAt = driver.Time(in.LeaseExpiresAt)
 	if err := fsmimpl.CheckTime(in.LeaseExpiresAt); err != nil {
-		return Execution{}, Event{}, j.refuseInput("lease", "lease_expires_at", err.Error())
+		return Execution{}, Event{}, e.refuseInput("lease", "lease_expires_at", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Execution{}, Event{}, j.refuseInput("lease", "id", err.Error())
+		return Execution{}, Event{}, e.refuseInput("lease", "id", err.Error())
 	}
 	if !now.Before(in.LeaseExpiresAt) {
-		return Execution{}, Event{}, j.refuseGuard("lease", "lease_ahead", "", ErrLeaseInThePast, "now", now, "input.lease_expires_at", in.LeaseExpiresAt)
+		return Execution{}, Event{}, e.refuseGuard("lease", "lease_ahead", "", ErrLeaseInThePast, "now", now, "input.lease_expires_at", in.LeaseExpiresAt)
 	}
 	if peers.JobNotCommitted > 0 {
-		return Execution{}, Event{}, j.refuseGuard("lease", "job_not_committed", "", ErrJobAlreadyCommitted, "others", peers.JobNotCommitted)
+		return Execution{}, Event{}, e.refuseGuard("lease", "job_not_committed", "", ErrJobAlreadyCommitted, "others", peers.JobNotCommitted)
 	}
 	if peers.JobNotLeased > 0 {
-		return Execution{}, Event{}, j.refuseGuard("lease", "job_not_leased", "", ErrJobAlreadyLeased, "others", peers.JobNotLeased)
+		return Execution{}, Event{}, e.refuseGuard("lease", "job_not_leased", "", ErrJobAlreadyLeased, "others", peers.JobNotLeased)
 	}
 	if peers.AttemptsLeft >= 5 {
-		return Execution{}, Event{}, j.refuseGuard("lease", "attempts_left", "", ErrJobFailed, "others", peers.AttemptsLeft)
+		return Execution{}, Event{}, e.refuseGuard("lease", "attempts_left", "", ErrJobFailed, "others", peers.AttemptsLeft)
 	}
 	if peers.Attempt < 1 {
-		return Execution{}, Event{}, j.refuseRule("lease", fsm.ErrOverflow, "attempt")
+		return Execution{}, Event{}, e.refuseRule("lease", fsm.ErrOverflow, "attempt")
 	}
-	next := j
+	next := e
 	next.Attempt = peers.Attempt
 	next.JobID = in.JobID
 	next.LeaseOwner = actor
 	next.LeaseExpiresAt = in.LeaseExpiresAt
-	e, err := j.step("lease", EventLeased, &next, StateLeased, now)
+	event, err := e.step("lease", EventLeased, &next, StateLeased, now)
 	if err != nil {
 		return Execution{}, Event{}, err
 	}
-	return j, e, nil
+	return e, event, nil
 }
 
 // Start moves an Execution from leased to in_progress.
@@ -287,23 +287,23 @@ func Lease(id string, in LeaseInput, peers LeasePeers, actor string, now time.Ti
 // It is refused unless:
 //   - holds_lease: lease_owner == actor (ErrNotLeaseOwner)
 //   - lease_live: now < lease_expires_at (ErrLeaseExpired)
-func (j *Execution) Start(actor string, now time.Time) (Event, error) {
-	if err := j.asked("start", actor); err != nil {
+func (e *Execution) Start(actor string, now time.Time) (Event, error) {
+	if err := e.asked("start", actor); err != nil {
 		return Event{}, err
 	}
-	if j.State != StateLeased {
-		return Event{}, j.refuseState("start", "leased")
+	if e.State != StateLeased {
+		return Event{}, e.refuseState("start", "leased")
 	}
 	now = driver.Time(now)
-	if j.LeaseOwner != actor {
-		return Event{}, j.refuseGuard("start", "holds_lease", "", ErrNotLeaseOwner, "lease_owner", j.LeaseOwner, "actor", actor)
+	if e.LeaseOwner != actor {
+		return Event{}, e.refuseGuard("start", "holds_lease", "", ErrNotLeaseOwner, "lease_owner", e.LeaseOwner, "actor", actor)
 	}
-	if !now.Before(j.LeaseExpiresAt) {
-		return Event{}, j.refuseGuard("start", "lease_live", "", ErrLeaseExpired, "now", now, "lease_expires_at", j.LeaseExpiresAt)
+	if !now.Before(e.LeaseExpiresAt) {
+		return Event{}, e.refuseGuard("start", "lease_live", "", ErrLeaseExpired, "now", now, "lease_expires_at", e.LeaseExpiresAt)
 	}
-	next := *j
+	next := *e
 	next.StartedAt = fsm.Some(now)
-	return j.step("start", EventStarted, &next, StateInProgress, now)
+	return e.step("start", EventStarted, &next, StateInProgress, now)
 }
 
 // CommitInput holds the inputs of Commit.
@@ -326,32 +326,32 @@ type CommitInput struct {
 //
 // In committed and done the call is recorded and changes nothing, unless the
 // record names another actor: see holds_lease.
-func (j *Execution) Commit(in CommitInput, actor string, now time.Time) (Event, error) {
-	if err := j.asked("commit", actor); err != nil {
+func (e *Execution) Commit(in CommitInput, actor string, now time.Time) (Event, error) {
+	if err := e.asked("commit", actor); err != nil {
 		return Event{}, err
 	}
 	if err := fsmimpl.CheckOptionalJSON(in.Output); err != nil {
-		return Event{}, j.refuseInput("commit", "output", err.Error())
+		return Event{}, e.refuseInput("commit", "output", err.Error())
 	}
-	if j.State == StateCommitted || j.State == StateDone {
-		if j.LeaseOwner != actor {
-			return Event{}, j.refuseGuard("commit", "holds_lease", "", ErrNotLeaseOwner, "lease_owner", j.LeaseOwner, "actor", actor)
+	if e.State == StateCommitted || e.State == StateDone {
+		if e.LeaseOwner != actor {
+			return Event{}, e.refuseGuard("commit", "holds_lease", "", ErrNotLeaseOwner, "lease_owner", e.LeaseOwner, "actor", actor)
 		}
-		return j.note(EventCommitted, ""), nil
+		return e.note(EventCommitted, ""), nil
 	}
-	if j.State != StateInProgress {
-		return Event{}, j.refuseState("commit", "in_progress")
+	if e.State != StateInProgress {
+		return Event{}, e.refuseState("commit", "in_progress")
 	}
 	now = driver.Time(now)
-	if j.LeaseOwner != actor {
-		return Event{}, j.refuseGuard("commit", "holds_lease", "", ErrNotLeaseOwner, "lease_owner", j.LeaseOwner, "actor", actor)
+	if e.LeaseOwner != actor {
+		return Event{}, e.refuseGuard("commit", "holds_lease", "", ErrNotLeaseOwner, "lease_owner", e.LeaseOwner, "actor", actor)
 	}
-	if !now.Before(j.LeaseExpiresAt) {
-		return Event{}, j.refuseGuard("commit", "lease_live", "", ErrLeaseExpired, "now", now, "lease_expires_at", j.LeaseExpiresAt)
+	if !now.Before(e.LeaseExpiresAt) {
+		return Event{}, e.refuseGuard("commit", "lease_live", "", ErrLeaseExpired, "now", now, "lease_expires_at", e.LeaseExpiresAt)
 	}
-	next := *j
+	next := *e
 	next.Output = in.Output
-	return j.step("commit", EventCommitted, &next, StateCommitted, now)
+	return e.step("commit", EventCommitted, &next, StateCommitted, now)
 }
 
 // Finish moves an Execution from committed to done.
@@ -366,29 +366,29 @@ func (j *Execution) Commit(in CommitInput, actor string, now time.Time) (Event, 
 //
 // In done the call is recorded and changes nothing, unless the record names
 // another actor: see holds_lease.
-func (j *Execution) Finish(actor string, now time.Time) (Event, error) {
-	if err := j.asked("finish", actor); err != nil {
+func (e *Execution) Finish(actor string, now time.Time) (Event, error) {
+	if err := e.asked("finish", actor); err != nil {
 		return Event{}, err
 	}
-	if j.State == StateDone {
-		if j.LeaseOwner != actor {
-			return Event{}, j.refuseGuard("finish", "holds_lease", "", ErrNotLeaseOwner, "lease_owner", j.LeaseOwner, "actor", actor)
+	if e.State == StateDone {
+		if e.LeaseOwner != actor {
+			return Event{}, e.refuseGuard("finish", "holds_lease", "", ErrNotLeaseOwner, "lease_owner", e.LeaseOwner, "actor", actor)
 		}
-		return j.note(EventDone, ""), nil
+		return e.note(EventDone, ""), nil
 	}
-	if j.State != StateCommitted {
-		return Event{}, j.refuseState("finish", "committed")
+	if e.State != StateCommitted {
+		return Event{}, e.refuseState("finish", "committed")
 	}
 	now = driver.Time(now)
-	if j.LeaseOwner != actor {
-		return Event{}, j.refuseGuard("finish", "holds_lease", "", ErrNotLeaseOwner, "lease_owner", j.LeaseOwner, "actor", actor)
+	if e.LeaseOwner != actor {
+		return Event{}, e.refuseGuard("finish", "holds_lease", "", ErrNotLeaseOwner, "lease_owner", e.LeaseOwner, "actor", actor)
 	}
-	if !now.Before(j.LeaseExpiresAt) {
-		return Event{}, j.refuseGuard("finish", "lease_live", "", ErrLeaseExpired, "now", now, "lease_expires_at", j.LeaseExpiresAt)
+	if !now.Before(e.LeaseExpiresAt) {
+		return Event{}, e.refuseGuard("finish", "lease_live", "", ErrLeaseExpired, "now", now, "lease_expires_at", e.LeaseExpiresAt)
 	}
-	next := *j
+	next := *e
 	next.FinishedAt = fsm.Some(now)
-	return j.step("finish", EventDone, &next, StateDone, now)
+	return e.step("finish", EventDone, &next, StateDone, now)
 }
 
 // Reconcile moves an Execution from committed to done.
@@ -399,14 +399,14 @@ func (j *Execution) Finish(actor string, now time.Time) (Event, error) {
 // The system runs it, without an actor.
 //
 // It sets finished_at to now.
-func (j *Execution) Reconcile(now time.Time) (Event, error) {
-	if j.State != StateCommitted {
-		return Event{}, j.refuseState("reconcile", "committed")
+func (e *Execution) Reconcile(now time.Time) (Event, error) {
+	if e.State != StateCommitted {
+		return Event{}, e.refuseState("reconcile", "committed")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *e
 	next.FinishedAt = fsm.Some(now)
-	return j.step("reconcile", EventReconciled, &next, StateDone, now)
+	return e.step("reconcile", EventReconciled, &next, StateDone, now)
 }
 
 // Expire moves an Execution from leased or in_progress to aborted.
@@ -420,53 +420,53 @@ func (j *Execution) Reconcile(now time.Time) (Event, error) {
 //
 // It is refused unless:
 //   - lease_over: lease_expires_at <= now (ErrLeaseStillLive)
-func (j *Execution) Expire(now time.Time) (Event, error) {
-	if j.State != StateLeased && j.State != StateInProgress {
-		return Event{}, j.refuseState("expire", "leased, in_progress")
+func (e *Execution) Expire(now time.Time) (Event, error) {
+	if e.State != StateLeased && e.State != StateInProgress {
+		return Event{}, e.refuseState("expire", "leased, in_progress")
 	}
 	now = driver.Time(now)
-	if j.LeaseExpiresAt.After(now) {
-		return Event{}, j.refuseGuard("expire", "lease_over", "", ErrLeaseStillLive, "lease_expires_at", j.LeaseExpiresAt, "now", now)
+	if e.LeaseExpiresAt.After(now) {
+		return Event{}, e.refuseGuard("expire", "lease_over", "", ErrLeaseStillLive, "lease_expires_at", e.LeaseExpiresAt, "now", now)
 	}
-	next := *j
+	next := *e
 	next.FinishedAt = fsm.Some(now)
-	return j.step("expire", EventAborted, &next, StateAborted, now)
+	return e.step("expire", EventAborted, &next, StateAborted, now)
 }
 
 // Can reports whether an operation is possible in the state of the Execution:
 // nil, or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
-func (j Execution) Can(operation string) error {
+func (e Execution) Can(operation string) error {
 	possible, allowed := false, ""
 	switch operation {
 	case OpStart:
-		possible, allowed = j.State == StateLeased, "leased"
+		possible, allowed = e.State == StateLeased, "leased"
 	case OpCommit:
-		possible, allowed = j.State == StateInProgress || j.State == StateCommitted || j.State == StateDone, "in_progress"
+		possible, allowed = e.State == StateInProgress || e.State == StateCommitted || e.State == StateDone, "in_progress"
 	case OpFinish:
-		possible, allowed = j.State == StateCommitted || j.State == StateDone, "committed"
+		possible, allowed = e.State == StateCommitted || e.State == StateDone, "committed"
 	case OpReconcile:
-		possible, allowed = j.State == StateCommitted, "committed"
+		possible, allowed = e.State == StateCommitted, "committed"
 	case OpExpire:
-		possible, allowed = j.State == StateLeased || j.State == StateInProgress, "leased, in_progress"
+		possible, allowed = e.State == StateLeased || e.State == StateInProgress, "leased, in_progress"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation, allowed)
+	return e.refuseState(operation, allowed)
 }
 
 // Check lists the rules that an Execution breaks. Operations refuse one that
 // breaks a MUST rule.
-func Check(j Execution) []fsm.Violation {
+func Check(e Execution) []fsm.Violation {
 	var found []fsm.Violation
-	if !j.State.Valid() {
+	if !e.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if j.Attempt < 1 {
+	if e.Attempt < 1 {
 		found = append(found, fsm.Violation{Rule: "attempt", Must: true})
 	}
-	j.rules(func(rule string, must bool) bool {
+	e.rules(func(rule string, must bool) bool {
 		found = append(found, fsm.Violation{Rule: rule, Must: must})
 		return true
 	})
@@ -475,26 +475,26 @@ func Check(j Execution) []fsm.Violation {
 
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
-func (j *Execution) rules(broken func(rule string, must bool) bool) bool {
-	switch j.State {
+func (e *Execution) rules(broken func(rule string, must bool) bool) bool {
+	switch e.State {
 	case StateLeased:
-		return (!j.StartedAt.Present() || broken("started_at is absent", true)) &&
-			(!j.FinishedAt.Present() || broken("finished_at is absent", true))
+		return (!e.StartedAt.Present() || broken("started_at is absent", true)) &&
+			(!e.FinishedAt.Present() || broken("finished_at is absent", true))
 	case StateInProgress, StateCommitted:
-		return (j.StartedAt.Present() || broken("started_at is present", true)) &&
-			(!j.FinishedAt.Present() || broken("finished_at is absent", true))
+		return (e.StartedAt.Present() || broken("started_at is present", true)) &&
+			(!e.FinishedAt.Present() || broken("finished_at is absent", true))
 	case StateDone:
-		return (j.StartedAt.Present() || broken("started_at is present", true)) &&
-			(j.FinishedAt.Present() || broken("finished_at is present", true))
+		return (e.StartedAt.Present() || broken("started_at is present", true)) &&
+			(e.FinishedAt.Present() || broken("finished_at is present", true))
 	case StateAborted:
-		return (j.FinishedAt.Present() || broken("finished_at is present", true))
+		return (e.FinishedAt.Present() || broken("finished_at is present", true))
 	}
 	return true
 }
 
 // broken returns the first MUST rule that the record breaks, or nothing.
-func (j *Execution) broken() (first string) {
-	j.rules(func(rule string, must bool) bool {
+func (e *Execution) broken() (first string) {
+	e.rules(func(rule string, must bool) bool {
 		if must {
 			first = rule
 		}
@@ -605,72 +605,73 @@ func Project(records []Execution) Job {
 
 // step takes a step that was decided on a copy of the record, unless the copy
 // breaks a rule: then the record was stored by somebody else.
-func (j *Execution) step(op, event string, next *Execution, to State, now time.Time) (Event, error) {
+func (e *Execution) step(op, name string, next *Execution, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++
 	if now.After(next.UpdatedAt) {
 		next.UpdatedAt = now
 	}
 	if rule := next.broken(); rule != "" {
-		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+		return Event{}, e.refuseRule(op, fsm.ErrInvariant, rule)
 	}
-	e := Event{Name: event, From: j.State, To: to}
-	*j = *next
-	return e, nil
+	event := Event{Name: name, From: e.State, To: to}
+	*e = *next
+	return event, nil
 }
 
 // note is the event of a call that is recorded and changes nothing; guard is
 // the guard that failed, if it was one.
-func (j *Execution) note(name, guard string) Event {
-	return Event{Name: name, From: j.State, To: j.State, RecordOnly: true, Guard: guard}
+func (e *Execution) note(name, guard string) Event {
+	return Event{Name: name, From: e.State, To: e.State, RecordOnly: true, Guard: guard}
 }
 
 // asked refuses a call whose actor cannot be one.
-func (j *Execution) asked(op, actor string) error {
+func (e *Execution) asked(op, actor string) error {
 	if actor == "" {
-		return j.refuse(op, fsm.ErrActorMissing)
+		return e.refuse(op, fsm.ErrActorMissing)
 	}
 	if err := driver.CheckID(actor); err != nil {
-		return j.refuseInput(op, "actor", err.Error())
+		return e.refuseInput(op, "actor", err.Error())
 	}
 	return nil
 }
 
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
-func (j *Execution) refuse(op string, code fsm.Code) *fsm.Refusal {
-	return &fsm.Refusal{Code: code, Machine: "execution", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
+func (e *Execution) refuse(op string, code fsm.Code) *fsm.Refusal {
+	return &fsm.Refusal{Code: code, Machine: "execution", Operation: op, ID: e.ID, State: fsmimpl.InState(stateNames[:], e.State)}
 }
 
 // refuseState refuses an operation that is possible in other states than the
 // record's.
-func (j *Execution) refuseState(op, allowed string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrWrongState)
-	if j.State.Terminal() {
-		r.Code = fsm.ErrTerminal
+func (e *Execution) refuseState(op, allowed string) *fsm.Refusal {
+	refusal := e.refuse(op, fsm.ErrWrongState)
+	if e.State.Terminal() {
+		refusal.Code = fsm.ErrTerminal
 	}
-	r.Allowed = allowed
-	return r
+	refusal.Allowed = allowed
+	return refusal
 }
 
 // refuseGuard refuses by a guard, with the values that it looked at.
-func (j *Execution) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrGuard)
-	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
-	return r
+func (e *Execution) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	refusal := e.refuse(op, fsm.ErrGuard)
+	refusal.Guard, refusal.Message, refusal.Cause = guard, message, cause
+	refusal.Values = fsmimpl.Values(values...)
+	return refusal
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Execution) refuseInput(op, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
+func (e *Execution) refuseInput(op, name, problem string) *fsm.Refusal {
+	refusal := e.refuse(op, fsm.ErrInvalidInput)
+	refusal.Name, refusal.Message = name, problem
+	return refusal
 }
 
 // refuseRule refuses a step after which the record would break a rule, or could
 // not hold a value.
-func (j *Execution) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
-	r := j.refuse(op, code)
-	r.Name = name
-	return r
+func (e *Execution) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	refusal := e.refuse(op, code)
+	refusal.Name = name
+	return refusal
 }

@@ -249,11 +249,11 @@ func Submit(id string, in SubmitInput, now time.Time) (Job, Event, error) {
 	next.ArrayJob = in.ArrayJob
 	next.DependsOn = in.DependsOn
 	next.Attempts = in.Attempts
-	e, err := j.step("submit", EventSubmitted, &next, StateSubmitted, now)
+	event, err := j.step("submit", EventSubmitted, &next, StateSubmitted, now)
 	if err != nil {
 		return Job{}, Event{}, err
 	}
-	return j, e, nil
+	return j, event, nil
 }
 
 // Evaluate moves a Job from submitted to runnable or pending.
@@ -794,7 +794,7 @@ func Project(records []Job) ArrayJob {
 
 // step takes a step that was decided on a copy of the record, unless the copy
 // breaks a rule: then the record was stored by somebody else.
-func (j *Job) step(op, event string, next *Job, to State, now time.Time) (Event, error) {
+func (j *Job) step(op, name string, next *Job, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++
 	if now.After(next.UpdatedAt) {
@@ -803,9 +803,9 @@ func (j *Job) step(op, event string, next *Job, to State, now time.Time) (Event,
 	if rule := next.broken(); rule != "" {
 		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
 	}
-	e := Event{Name: event, From: j.State, To: to}
+	event := Event{Name: name, From: j.State, To: to}
 	*j = *next
-	return e, nil
+	return event, nil
 }
 
 // note is the event of a call that is recorded and changes nothing; guard is
@@ -823,25 +823,25 @@ func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
 // refuseState refuses an operation that is possible in other states than the
 // record's.
 func (j *Job) refuseState(op, allowed string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrWrongState)
+	refusal := j.refuse(op, fsm.ErrWrongState)
 	if j.State.Terminal() {
-		r.Code = fsm.ErrTerminal
+		refusal.Code = fsm.ErrTerminal
 	}
-	r.Allowed = allowed
-	return r
+	refusal.Allowed = allowed
+	return refusal
 }
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Job) refuseInput(op, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
+	refusal := j.refuse(op, fsm.ErrInvalidInput)
+	refusal.Name, refusal.Message = name, problem
+	return refusal
 }
 
 // refuseRule refuses a step after which the record would break a rule, or could
 // not hold a value.
 func (j *Job) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
-	r := j.refuse(op, code)
-	r.Name = name
-	return r
+	refusal := j.refuse(op, code)
+	refusal.Name = name
+	return refusal
 }

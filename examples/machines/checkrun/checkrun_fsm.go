@@ -227,29 +227,29 @@ type CheckRun struct {
 
 // Ref returns id and revision, so that a CheckRun is a target of Machine's
 // operations.
-func (j CheckRun) Ref() fsm.Ref {
-	return fsm.Ref{ID: j.ID, Rev: j.Rev}
+func (c CheckRun) Ref() fsm.Ref {
+	return fsm.Ref{ID: c.ID, Rev: c.Rev}
 }
 
 // Equal reports whether both records are the same in every field; times are
 // compared as instants.
-func (j CheckRun) Equal(other CheckRun) bool {
-	return j.ID == other.ID &&
-		j.State == other.State &&
-		j.Rev == other.Rev &&
-		j.CreatedAt.Equal(other.CreatedAt) &&
-		j.UpdatedAt.Equal(other.UpdatedAt) &&
-		j.Suite == other.Suite &&
-		j.App == other.App &&
-		j.Name == other.Name &&
-		j.HeadSha == other.HeadSha &&
-		j.IsActions == other.IsActions &&
-		j.Output == other.Output &&
-		j.Conclusion == other.Conclusion &&
-		j.StartedAt.Present() == other.StartedAt.Present() &&
-		j.StartedAt.Or(time.Time{}).Equal(other.StartedAt.Or(time.Time{})) &&
-		j.CompletedAt.Present() == other.CompletedAt.Present() &&
-		j.CompletedAt.Or(time.Time{}).Equal(other.CompletedAt.Or(time.Time{}))
+func (c CheckRun) Equal(other CheckRun) bool {
+	return c.ID == other.ID &&
+		c.State == other.State &&
+		c.Rev == other.Rev &&
+		c.CreatedAt.Equal(other.CreatedAt) &&
+		c.UpdatedAt.Equal(other.UpdatedAt) &&
+		c.Suite == other.Suite &&
+		c.App == other.App &&
+		c.Name == other.Name &&
+		c.HeadSha == other.HeadSha &&
+		c.IsActions == other.IsActions &&
+		c.Output == other.Output &&
+		c.Conclusion == other.Conclusion &&
+		c.StartedAt.Present() == other.StartedAt.Present() &&
+		c.StartedAt.Or(time.Time{}).Equal(other.StartedAt.Or(time.Time{})) &&
+		c.CompletedAt.Present() == other.CompletedAt.Present() &&
+		c.CompletedAt.Or(time.Time{}).Equal(other.CompletedAt.Or(time.Time{}))
 }
 
 // Event says what a call did to a record.
@@ -282,52 +282,52 @@ type CreateInput struct {
 //   - otherwise: to queued
 func Create(id string, in CreateInput, actor string, now time.Time) (CheckRun, Event, error) {
 	now = driver.Time(now)
-	j := CheckRun{ID: id, CreatedAt: now}
-	if err := j.asked("create", actor); err != nil {
+	c := CheckRun{ID: id, CreatedAt: now}
+	if err := c.asked("create", actor); err != nil {
 		return CheckRun{}, Event{}, err
 	}
 	if err := fsmimpl.CheckText(in.Suite); err != nil {
-		return CheckRun{}, Event{}, j.refuseInput("create", "suite", err.Error())
+		return CheckRun{}, Event{}, c.refuseInput("create", "suite", err.Error())
 	}
 	if err := fsmimpl.CheckText(in.Name); err != nil {
-		return CheckRun{}, Event{}, j.refuseInput("create", "name", err.Error())
+		return CheckRun{}, Event{}, c.refuseInput("create", "name", err.Error())
 	}
 	if err := fsmimpl.CheckText(in.HeadSha); err != nil {
-		return CheckRun{}, Event{}, j.refuseInput("create", "head_sha", err.Error())
+		return CheckRun{}, Event{}, c.refuseInput("create", "head_sha", err.Error())
 	}
 	if err := fsmimpl.CheckOptionalJSON(in.Output); err != nil {
-		return CheckRun{}, Event{}, j.refuseInput("create", "output", err.Error())
+		return CheckRun{}, Event{}, c.refuseInput("create", "output", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
-		return CheckRun{}, Event{}, j.refuseInput("create", "id", err.Error())
+		return CheckRun{}, Event{}, c.refuseInput("create", "id", err.Error())
 	}
 	switch {
 	case in.IsActions:
-		next := j
+		next := c
 		next.Suite = in.Suite
 		next.App = actor
 		next.Name = in.Name
 		next.HeadSha = in.HeadSha
 		next.IsActions = in.IsActions
 		next.Output = in.Output
-		e, err := j.step("create", EventCreated, &next, StateRequested, now)
+		event, err := c.step("create", EventCreated, &next, StateRequested, now)
 		if err != nil {
 			return CheckRun{}, Event{}, err
 		}
-		return j, e, nil
+		return c, event, nil
 	default:
-		next := j
+		next := c
 		next.Suite = in.Suite
 		next.App = actor
 		next.Name = in.Name
 		next.HeadSha = in.HeadSha
 		next.IsActions = in.IsActions
 		next.Output = in.Output
-		e, err := j.step("create", EventCreated, &next, StateQueued, now)
+		event, err := c.step("create", EventCreated, &next, StateQueued, now)
 		if err != nil {
 			return CheckRun{}, Event{}, err
 		}
-		return j, e, nil
+		return c, event, nil
 	}
 }
 
@@ -337,19 +337,19 @@ func Create(id string, in CreateInput, actor string, now time.Time) (CheckRun, E
 //
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
-func (j *CheckRun) Queue(actor string, now time.Time) (Event, error) {
-	if err := j.asked("queue", actor); err != nil {
+func (c *CheckRun) Queue(actor string, now time.Time) (Event, error) {
+	if err := c.asked("queue", actor); err != nil {
 		return Event{}, err
 	}
-	if j.State != StateRequested && j.State != StateWaiting && j.State != StatePending {
-		return Event{}, j.refuseState("queue", "requested, waiting, pending")
+	if c.State != StateRequested && c.State != StateWaiting && c.State != StatePending {
+		return Event{}, c.refuseState("queue", "requested, waiting, pending")
 	}
 	now = driver.Time(now)
-	if j.App != actor {
-		return Event{}, j.refuseGuard("queue", "own_app", "", ErrNotOwnApp, "app", j.App, "actor", actor)
+	if c.App != actor {
+		return Event{}, c.refuseGuard("queue", "own_app", "", ErrNotOwnApp, "app", c.App, "actor", actor)
 	}
-	next := *j
-	return j.step("queue", EventQueued, &next, StateQueued, now)
+	next := *c
+	return c.step("queue", EventQueued, &next, StateQueued, now)
 }
 
 // Wait moves a CheckRun from requested, queued or pending to waiting.
@@ -359,22 +359,22 @@ func (j *CheckRun) Queue(actor string, now time.Time) (Event, error) {
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
 //   - actions_only: is_actions == true (ErrActionsOnly)
-func (j *CheckRun) Wait(actor string, now time.Time) (Event, error) {
-	if err := j.asked("wait", actor); err != nil {
+func (c *CheckRun) Wait(actor string, now time.Time) (Event, error) {
+	if err := c.asked("wait", actor); err != nil {
 		return Event{}, err
 	}
-	if j.State != StateRequested && j.State != StatePending && j.State != StateQueued {
-		return Event{}, j.refuseState("wait", "requested, pending, queued")
+	if c.State != StateRequested && c.State != StatePending && c.State != StateQueued {
+		return Event{}, c.refuseState("wait", "requested, pending, queued")
 	}
 	now = driver.Time(now)
-	if j.App != actor {
-		return Event{}, j.refuseGuard("wait", "own_app", "", ErrNotOwnApp, "app", j.App, "actor", actor)
+	if c.App != actor {
+		return Event{}, c.refuseGuard("wait", "own_app", "", ErrNotOwnApp, "app", c.App, "actor", actor)
 	}
-	if !j.IsActions {
-		return Event{}, j.refuseGuard("wait", "actions_only", "", ErrActionsOnly, "is_actions", j.IsActions)
+	if !c.IsActions {
+		return Event{}, c.refuseGuard("wait", "actions_only", "", ErrActionsOnly, "is_actions", c.IsActions)
 	}
-	next := *j
-	return j.step("wait", EventWaiting, &next, StateWaiting, now)
+	next := *c
+	return c.step("wait", EventWaiting, &next, StateWaiting, now)
 }
 
 // Hold moves a CheckRun from requested, queued or waiting to pending.
@@ -384,22 +384,22 @@ func (j *CheckRun) Wait(actor string, now time.Time) (Event, error) {
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
 //   - actions_only: is_actions == true (ErrActionsOnly)
-func (j *CheckRun) Hold(actor string, now time.Time) (Event, error) {
-	if err := j.asked("hold", actor); err != nil {
+func (c *CheckRun) Hold(actor string, now time.Time) (Event, error) {
+	if err := c.asked("hold", actor); err != nil {
 		return Event{}, err
 	}
-	if j.State != StateRequested && j.State != StateWaiting && j.State != StateQueued {
-		return Event{}, j.refuseState("hold", "requested, waiting, queued")
+	if c.State != StateRequested && c.State != StateWaiting && c.State != StateQueued {
+		return Event{}, c.refuseState("hold", "requested, waiting, queued")
 	}
 	now = driver.Time(now)
-	if j.App != actor {
-		return Event{}, j.refuseGuard("hold", "own_app", "", ErrNotOwnApp, "app", j.App, "actor", actor)
+	if c.App != actor {
+		return Event{}, c.refuseGuard("hold", "own_app", "", ErrNotOwnApp, "app", c.App, "actor", actor)
 	}
-	if !j.IsActions {
-		return Event{}, j.refuseGuard("hold", "actions_only", "", ErrActionsOnly, "is_actions", j.IsActions)
+	if !c.IsActions {
+		return Event{}, c.refuseGuard("hold", "actions_only", "", ErrActionsOnly, "is_actions", c.IsActions)
 	}
-	next := *j
-	return j.step("hold", EventPending, &next, StatePending, now)
+	next := *c
+	return c.step("hold", EventPending, &next, StatePending, now)
 }
 
 // Start moves a CheckRun from queued to in_progress.
@@ -410,20 +410,20 @@ func (j *CheckRun) Hold(actor string, now time.Time) (Event, error) {
 //
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
-func (j *CheckRun) Start(actor string, now time.Time) (Event, error) {
-	if err := j.asked("start", actor); err != nil {
+func (c *CheckRun) Start(actor string, now time.Time) (Event, error) {
+	if err := c.asked("start", actor); err != nil {
 		return Event{}, err
 	}
-	if j.State != StateQueued {
-		return Event{}, j.refuseState("start", "queued")
+	if c.State != StateQueued {
+		return Event{}, c.refuseState("start", "queued")
 	}
 	now = driver.Time(now)
-	if j.App != actor {
-		return Event{}, j.refuseGuard("start", "own_app", "", ErrNotOwnApp, "app", j.App, "actor", actor)
+	if c.App != actor {
+		return Event{}, c.refuseGuard("start", "own_app", "", ErrNotOwnApp, "app", c.App, "actor", actor)
 	}
-	next := *j
+	next := *c
 	next.StartedAt = fsm.Some(now)
-	return j.step("start", EventStarted, &next, StateInProgress, now)
+	return c.step("start", EventStarted, &next, StateInProgress, now)
 }
 
 // DescribeInput holds the inputs of Describe.
@@ -440,31 +440,31 @@ type DescribeInput struct {
 //
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
-func (j *CheckRun) Describe(in DescribeInput, actor string, now time.Time) (Event, error) {
-	if err := j.asked("describe", actor); err != nil {
+func (c *CheckRun) Describe(in DescribeInput, actor string, now time.Time) (Event, error) {
+	if err := c.asked("describe", actor); err != nil {
 		return Event{}, err
 	}
 	if err := fsmimpl.CheckOptionalText(in.Name); err != nil {
-		return Event{}, j.refuseInput("describe", "name", err.Error())
+		return Event{}, c.refuseInput("describe", "name", err.Error())
 	}
 	if err := fsmimpl.CheckOptionalJSON(in.Output); err != nil {
-		return Event{}, j.refuseInput("describe", "output", err.Error())
+		return Event{}, c.refuseInput("describe", "output", err.Error())
 	}
-	if j.State != StateQueued && j.State != StateInProgress && j.State != StateCompleted {
-		return Event{}, j.refuseState("describe", "queued, in_progress, completed")
+	if c.State != StateQueued && c.State != StateInProgress && c.State != StateCompleted {
+		return Event{}, c.refuseState("describe", "queued, in_progress, completed")
 	}
 	now = driver.Time(now)
-	if j.App != actor {
-		return Event{}, j.refuseGuard("describe", "own_app", "", ErrNotOwnApp, "app", j.App, "actor", actor)
+	if c.App != actor {
+		return Event{}, c.refuseGuard("describe", "own_app", "", ErrNotOwnApp, "app", c.App, "actor", actor)
 	}
-	newOutput := j.Output
+	newOutput := c.Output
 	if in.Output.Present() {
 		newOutput = in.Output
 	}
-	next := *j
-	next.Name = in.Name.Or(j.Name)
+	next := *c
+	next.Name = in.Name.Or(c.Name)
 	next.Output = newOutput
-	return j.step("describe", EventDescribed, &next, j.State, now)
+	return c.step("describe", EventDescribed, &next, c.State, now)
 }
 
 // CompleteInput holds the inputs of Complete.
@@ -484,39 +484,39 @@ type CompleteInput struct {
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
 //   - set_by_github: input.conclusion != stale (ErrStaleIsReserved)
-func (j *CheckRun) Complete(in CompleteInput, actor string, now time.Time) (Event, error) {
-	if err := j.asked("complete", actor); err != nil {
+func (c *CheckRun) Complete(in CompleteInput, actor string, now time.Time) (Event, error) {
+	if err := c.asked("complete", actor); err != nil {
 		return Event{}, err
 	}
 	if !in.Conclusion.Valid() {
-		return Event{}, j.refuseInput("complete", "conclusion", "expected action_required, cancelled, failure, neutral, success, skipped, stale, startup_failure or timed_out")
+		return Event{}, c.refuseInput("complete", "conclusion", "expected action_required, cancelled, failure, neutral, success, skipped, stale, startup_failure or timed_out")
 	}
 	if err := fsmimpl.CheckOptionalJSON(in.Output); err != nil {
-		return Event{}, j.refuseInput("complete", "output", err.Error())
+		return Event{}, c.refuseInput("complete", "output", err.Error())
 	}
-	if j.State != StateRequested &&
-		j.State != StateWaiting &&
-		j.State != StatePending &&
-		j.State != StateQueued &&
-		j.State != StateInProgress {
-		return Event{}, j.refuseState("complete", "requested, waiting, pending, queued, in_progress")
+	if c.State != StateRequested &&
+		c.State != StateWaiting &&
+		c.State != StatePending &&
+		c.State != StateQueued &&
+		c.State != StateInProgress {
+		return Event{}, c.refuseState("complete", "requested, waiting, pending, queued, in_progress")
 	}
 	now = driver.Time(now)
-	if j.App != actor {
-		return Event{}, j.refuseGuard("complete", "own_app", "", ErrNotOwnApp, "app", j.App, "actor", actor)
+	if c.App != actor {
+		return Event{}, c.refuseGuard("complete", "own_app", "", ErrNotOwnApp, "app", c.App, "actor", actor)
 	}
 	if in.Conclusion == ConclusionStale {
-		return Event{}, j.refuseGuard("complete", "set_by_github", "", ErrStaleIsReserved, "input.conclusion", in.Conclusion.String())
+		return Event{}, c.refuseGuard("complete", "set_by_github", "", ErrStaleIsReserved, "input.conclusion", in.Conclusion.String())
 	}
-	newOutput := j.Output
+	newOutput := c.Output
 	if in.Output.Present() {
 		newOutput = in.Output
 	}
-	next := *j
+	next := *c
 	next.Conclusion = fsm.Some(in.Conclusion)
 	next.Output = newOutput
 	next.CompletedAt = fsm.Some(now)
-	return j.step("complete", EventCompleted, &next, StateCompleted, now)
+	return c.step("complete", EventCompleted, &next, StateCompleted, now)
 }
 
 // ConcludeAgainInput holds the inputs of ConcludeAgain.
@@ -535,35 +535,35 @@ type ConcludeAgainInput struct {
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
 //   - set_by_github: input.conclusion != stale (ErrStaleIsReserved)
-func (j *CheckRun) ConcludeAgain(in ConcludeAgainInput, actor string, now time.Time) (Event, error) {
-	if err := j.asked("conclude_again", actor); err != nil {
+func (c *CheckRun) ConcludeAgain(in ConcludeAgainInput, actor string, now time.Time) (Event, error) {
+	if err := c.asked("conclude_again", actor); err != nil {
 		return Event{}, err
 	}
 	if !in.Conclusion.Valid() {
-		return Event{}, j.refuseInput("conclude_again", "conclusion", "expected action_required, cancelled, failure, neutral, success, skipped, stale, startup_failure or timed_out")
+		return Event{}, c.refuseInput("conclude_again", "conclusion", "expected action_required, cancelled, failure, neutral, success, skipped, stale, startup_failure or timed_out")
 	}
 	if err := fsmimpl.CheckOptionalJSON(in.Output); err != nil {
-		return Event{}, j.refuseInput("conclude_again", "output", err.Error())
+		return Event{}, c.refuseInput("conclude_again", "output", err.Error())
 	}
-	if j.State != StateCompleted {
-		return Event{}, j.refuseState("conclude_again", "completed")
+	if c.State != StateCompleted {
+		return Event{}, c.refuseState("conclude_again", "completed")
 	}
 	now = driver.Time(now)
-	if j.App != actor {
-		return Event{}, j.refuseGuard("conclude_again", "own_app", "", ErrNotOwnApp, "app", j.App, "actor", actor)
+	if c.App != actor {
+		return Event{}, c.refuseGuard("conclude_again", "own_app", "", ErrNotOwnApp, "app", c.App, "actor", actor)
 	}
 	if in.Conclusion == ConclusionStale {
-		return Event{}, j.refuseGuard("conclude_again", "set_by_github", "", ErrStaleIsReserved, "input.conclusion", in.Conclusion.String())
+		return Event{}, c.refuseGuard("conclude_again", "set_by_github", "", ErrStaleIsReserved, "input.conclusion", in.Conclusion.String())
 	}
-	newOutput := j.Output
+	newOutput := c.Output
 	if in.Output.Present() {
 		newOutput = in.Output
 	}
-	next := *j
+	next := *c
 	next.Conclusion = fsm.Some(in.Conclusion)
 	next.Output = newOutput
 	next.CompletedAt = fsm.Some(now)
-	return j.step("conclude_again", EventConcludedAgain, &next, j.State, now)
+	return c.step("conclude_again", EventConcludedAgain, &next, c.State, now)
 }
 
 // MakeStale moves a CheckRun from requested, waiting, pending, queued or
@@ -574,19 +574,19 @@ func (j *CheckRun) ConcludeAgain(in ConcludeAgainInput, actor string, now time.T
 // The system runs it, without an actor.
 //
 // It sets conclusion to stale and completed_at to now.
-func (j *CheckRun) MakeStale(now time.Time) (Event, error) {
-	if j.State != StateRequested &&
-		j.State != StateWaiting &&
-		j.State != StatePending &&
-		j.State != StateQueued &&
-		j.State != StateInProgress {
-		return Event{}, j.refuseState("make_stale", "requested, waiting, pending, queued, in_progress")
+func (c *CheckRun) MakeStale(now time.Time) (Event, error) {
+	if c.State != StateRequested &&
+		c.State != StateWaiting &&
+		c.State != StatePending &&
+		c.State != StateQueued &&
+		c.State != StateInProgress {
+		return Event{}, c.refuseState("make_stale", "requested, waiting, pending, queued, in_progress")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *c
 	next.Conclusion = fsm.Some(ConclusionStale)
 	next.CompletedAt = fsm.Some(now)
-	return j.step("make_stale", EventStale, &next, StateCompleted, now)
+	return c.step("make_stale", EventStale, &next, StateCompleted, now)
 }
 
 // Rerequest keeps a CheckRun completed.
@@ -594,16 +594,16 @@ func (j *CheckRun) MakeStale(now time.Time) (Event, error) {
 // Somebody asks for the check again. The app is told and decides.
 //
 // An operator runs it, and gives a reason.
-func (j *CheckRun) Rerequest(actor, reason string, now time.Time) (Event, error) {
-	if err := j.operated("rerequest", actor, reason); err != nil {
+func (c *CheckRun) Rerequest(actor, reason string, now time.Time) (Event, error) {
+	if err := c.operated("rerequest", actor, reason); err != nil {
 		return Event{}, err
 	}
-	if j.State != StateCompleted {
-		return Event{}, j.refuseState("rerequest", "completed")
+	if c.State != StateCompleted {
+		return Event{}, c.refuseState("rerequest", "completed")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("rerequest", EventRerequested, &next, j.State, now)
+	next := *c
+	return c.step("rerequest", EventRerequested, &next, c.State, now)
 }
 
 // Reset moves a CheckRun from completed to queued.
@@ -614,62 +614,62 @@ func (j *CheckRun) Rerequest(actor, reason string, now time.Time) (Event, error)
 //
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
-func (j *CheckRun) Reset(actor string, now time.Time) (Event, error) {
-	if err := j.asked("reset", actor); err != nil {
+func (c *CheckRun) Reset(actor string, now time.Time) (Event, error) {
+	if err := c.asked("reset", actor); err != nil {
 		return Event{}, err
 	}
-	if j.State != StateCompleted {
-		return Event{}, j.refuseState("reset", "completed")
+	if c.State != StateCompleted {
+		return Event{}, c.refuseState("reset", "completed")
 	}
 	now = driver.Time(now)
-	if j.App != actor {
-		return Event{}, j.refuseGuard("reset", "own_app", "", ErrNotOwnApp, "app", j.App, "actor", actor)
+	if c.App != actor {
+		return Event{}, c.refuseGuard("reset", "own_app", "", ErrNotOwnApp, "app", c.App, "actor", actor)
 	}
-	next := *j
+	next := *c
 	next.Conclusion = fsm.Optional[Conclusion]{}
 	next.StartedAt = fsm.Optional[time.Time]{}
 	next.CompletedAt = fsm.Optional[time.Time]{}
-	return j.step("reset", EventReset, &next, StateQueued, now)
+	return c.step("reset", EventReset, &next, StateQueued, now)
 }
 
 // Can reports whether an operation is possible in the state of the CheckRun:
 // nil, or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
-func (j CheckRun) Can(operation string) error {
+func (c CheckRun) Can(operation string) error {
 	possible, allowed := false, ""
 	switch operation {
 	case OpQueue:
-		possible, allowed = j.State == StateRequested || j.State == StateWaiting || j.State == StatePending, "requested, waiting, pending"
+		possible, allowed = c.State == StateRequested || c.State == StateWaiting || c.State == StatePending, "requested, waiting, pending"
 	case OpWait:
-		possible, allowed = j.State == StateRequested || j.State == StatePending || j.State == StateQueued, "requested, pending, queued"
+		possible, allowed = c.State == StateRequested || c.State == StatePending || c.State == StateQueued, "requested, pending, queued"
 	case OpHold:
-		possible, allowed = j.State == StateRequested || j.State == StateWaiting || j.State == StateQueued, "requested, waiting, queued"
+		possible, allowed = c.State == StateRequested || c.State == StateWaiting || c.State == StateQueued, "requested, waiting, queued"
 	case OpStart:
-		possible, allowed = j.State == StateQueued, "queued"
+		possible, allowed = c.State == StateQueued, "queued"
 	case OpDescribe:
-		possible, allowed = j.State == StateQueued || j.State == StateInProgress || j.State == StateCompleted, "queued, in_progress, completed"
+		possible, allowed = c.State == StateQueued || c.State == StateInProgress || c.State == StateCompleted, "queued, in_progress, completed"
 	case OpComplete, OpMakeStale:
-		possible, allowed = j.State == StateRequested || j.State == StateWaiting || j.State == StatePending || j.State == StateQueued || j.State == StateInProgress, "requested, waiting, pending, queued, in_progress"
+		possible, allowed = c.State == StateRequested || c.State == StateWaiting || c.State == StatePending || c.State == StateQueued || c.State == StateInProgress, "requested, waiting, pending, queued, in_progress"
 	case OpConcludeAgain, OpRerequest, OpReset:
-		possible, allowed = j.State == StateCompleted, "completed"
+		possible, allowed = c.State == StateCompleted, "completed"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation, allowed)
+	return c.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a CheckRun breaks. Operations refuse one that
 // breaks a MUST rule.
-func Check(j CheckRun) []fsm.Violation {
+func Check(c CheckRun) []fsm.Violation {
 	var found []fsm.Violation
-	if !j.State.Valid() {
+	if !c.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if j.Conclusion.Present() && !j.Conclusion.Or(0).Valid() {
+	if c.Conclusion.Present() && !c.Conclusion.Or(0).Valid() {
 		found = append(found, fsm.Violation{Rule: "conclusion", Must: true})
 	}
-	j.rules(func(rule string, must bool) bool {
+	c.rules(func(rule string, must bool) bool {
 		found = append(found, fsm.Violation{Rule: rule, Must: must})
 		return true
 	})
@@ -678,31 +678,31 @@ func Check(j CheckRun) []fsm.Violation {
 
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
-func (j *CheckRun) rules(broken func(rule string, must bool) bool) bool {
-	switch j.State {
+func (c *CheckRun) rules(broken func(rule string, must bool) bool) bool {
+	switch c.State {
 	case StateRequested, StateWaiting, StatePending:
-		return (!j.Conclusion.Present() || broken("conclusion is absent", true)) &&
-			(!j.CompletedAt.Present() || broken("completed_at is absent", true)) &&
-			(!j.StartedAt.Present() || broken("started_at is absent", true)) &&
-			(j.IsActions || broken("is_actions == true", true))
+		return (!c.Conclusion.Present() || broken("conclusion is absent", true)) &&
+			(!c.CompletedAt.Present() || broken("completed_at is absent", true)) &&
+			(!c.StartedAt.Present() || broken("started_at is absent", true)) &&
+			(c.IsActions || broken("is_actions == true", true))
 	case StateQueued:
-		return (!j.Conclusion.Present() || broken("conclusion is absent", true)) &&
-			(!j.CompletedAt.Present() || broken("completed_at is absent", true)) &&
-			(!j.StartedAt.Present() || broken("started_at is absent", true))
+		return (!c.Conclusion.Present() || broken("conclusion is absent", true)) &&
+			(!c.CompletedAt.Present() || broken("completed_at is absent", true)) &&
+			(!c.StartedAt.Present() || broken("started_at is absent", true))
 	case StateInProgress:
-		return (j.StartedAt.Present() || broken("started_at is present", true)) &&
-			(!j.Conclusion.Present() || broken("conclusion is absent", true)) &&
-			(!j.CompletedAt.Present() || broken("completed_at is absent", true))
+		return (c.StartedAt.Present() || broken("started_at is present", true)) &&
+			(!c.Conclusion.Present() || broken("conclusion is absent", true)) &&
+			(!c.CompletedAt.Present() || broken("completed_at is absent", true))
 	case StateCompleted:
-		return (j.Conclusion.Present() || broken("conclusion is present", true)) &&
-			(j.CompletedAt.Present() || broken("completed_at is present", true))
+		return (c.Conclusion.Present() || broken("conclusion is present", true)) &&
+			(c.CompletedAt.Present() || broken("completed_at is present", true))
 	}
 	return true
 }
 
 // broken returns the first MUST rule that the record breaks, or nothing.
-func (j *CheckRun) broken() (first string) {
-	j.rules(func(rule string, must bool) bool {
+func (c *CheckRun) broken() (first string) {
+	c.rules(func(rule string, must bool) bool {
 		if must {
 			first = rule
 		}
@@ -794,77 +794,78 @@ func Project(records []CheckRun) CheckSuite {
 
 // step takes a step that was decided on a copy of the record, unless the copy
 // breaks a rule: then the record was stored by somebody else.
-func (j *CheckRun) step(op, event string, next *CheckRun, to State, now time.Time) (Event, error) {
+func (c *CheckRun) step(op, name string, next *CheckRun, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++
 	if now.After(next.UpdatedAt) {
 		next.UpdatedAt = now
 	}
 	if rule := next.broken(); rule != "" {
-		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+		return Event{}, c.refuseRule(op, fsm.ErrInvariant, rule)
 	}
-	e := Event{Name: event, From: j.State, To: to}
-	*j = *next
-	return e, nil
+	event := Event{Name: name, From: c.State, To: to}
+	*c = *next
+	return event, nil
 }
 
 // asked refuses a call whose actor cannot be one.
-func (j *CheckRun) asked(op, actor string) error {
+func (c *CheckRun) asked(op, actor string) error {
 	if actor == "" {
-		return j.refuse(op, fsm.ErrActorMissing)
+		return c.refuse(op, fsm.ErrActorMissing)
 	}
 	if err := driver.CheckID(actor); err != nil {
-		return j.refuseInput(op, "actor", err.Error())
+		return c.refuseInput(op, "actor", err.Error())
 	}
 	return nil
 }
 
 // operated refuses a call of an operator who is nobody, or gives no reason.
-func (j *CheckRun) operated(op, actor, reason string) error {
+func (c *CheckRun) operated(op, actor, reason string) error {
 	if actor != "" && reason == "" {
-		return j.refuse(op, fsm.ErrReasonMissing)
+		return c.refuse(op, fsm.ErrReasonMissing)
 	}
-	if err := j.asked(op, actor); err != nil {
+	if err := c.asked(op, actor); err != nil {
 		return err
 	}
 	if err := driver.CheckText(reason); err != nil {
-		return j.refuseInput(op, "reason", err.Error())
+		return c.refuseInput(op, "reason", err.Error())
 	}
 	return nil
 }
 
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
-func (j *CheckRun) refuse(op string, code fsm.Code) *fsm.Refusal {
-	return &fsm.Refusal{Code: code, Machine: "checkrun", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
+func (c *CheckRun) refuse(op string, code fsm.Code) *fsm.Refusal {
+	return &fsm.Refusal{Code: code, Machine: "checkrun", Operation: op, ID: c.ID, State: fsmimpl.InState(stateNames[:], c.State)}
 }
 
 // refuseState refuses an operation that is possible in other states than the
 // record's.
-func (j *CheckRun) refuseState(op, allowed string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrWrongState)
-	r.Allowed = allowed
-	return r
+func (c *CheckRun) refuseState(op, allowed string) *fsm.Refusal {
+	refusal := c.refuse(op, fsm.ErrWrongState)
+	refusal.Allowed = allowed
+	return refusal
 }
 
 // refuseGuard refuses by a guard, with the values that it looked at.
-func (j *CheckRun) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrGuard)
-	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
-	return r
+func (c *CheckRun) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	refusal := c.refuse(op, fsm.ErrGuard)
+	refusal.Guard, refusal.Message, refusal.Cause = guard, message, cause
+	refusal.Values = fsmimpl.Values(values...)
+	return refusal
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *CheckRun) refuseInput(op, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
+func (c *CheckRun) refuseInput(op, name, problem string) *fsm.Refusal {
+	refusal := c.refuse(op, fsm.ErrInvalidInput)
+	refusal.Name, refusal.Message = name, problem
+	return refusal
 }
 
 // refuseRule refuses a step after which the record would break a rule, or could
 // not hold a value.
-func (j *CheckRun) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
-	r := j.refuse(op, code)
-	r.Name = name
-	return r
+func (c *CheckRun) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	refusal := c.refuse(op, code)
+	refusal.Name = name
+	return refusal
 }

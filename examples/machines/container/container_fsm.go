@@ -146,24 +146,24 @@ type Container struct {
 
 // Ref returns id and revision, so that a Container is a target of Machine's
 // operations.
-func (j Container) Ref() fsm.Ref {
-	return fsm.Ref{ID: j.ID, Rev: j.Rev}
+func (c Container) Ref() fsm.Ref {
+	return fsm.Ref{ID: c.ID, Rev: c.Rev}
 }
 
 // Equal reports whether both records are the same in every field; times are
 // compared as instants.
-func (j Container) Equal(other Container) bool {
-	return j.ID == other.ID &&
-		j.State == other.State &&
-		j.Rev == other.Rev &&
-		j.CreatedAt.Equal(other.CreatedAt) &&
-		j.UpdatedAt.Equal(other.UpdatedAt) &&
-		j.ContainerID == other.ContainerID &&
-		j.OciVersion == other.OciVersion &&
-		j.Bundle == other.Bundle &&
-		j.Annotations == other.Annotations &&
-		j.Pid == other.Pid &&
-		j.ExitCode == other.ExitCode
+func (c Container) Equal(other Container) bool {
+	return c.ID == other.ID &&
+		c.State == other.State &&
+		c.Rev == other.Rev &&
+		c.CreatedAt.Equal(other.CreatedAt) &&
+		c.UpdatedAt.Equal(other.UpdatedAt) &&
+		c.ContainerID == other.ContainerID &&
+		c.OciVersion == other.OciVersion &&
+		c.Bundle == other.Bundle &&
+		c.Annotations == other.Annotations &&
+		c.Pid == other.Pid &&
+		c.ExitCode == other.ExitCode
 }
 
 // Event says what a call did to a record.
@@ -190,32 +190,32 @@ type CreateInput struct {
 // It sets container_id, oci_version, bundle and annotations to the inputs.
 func Create(id string, in CreateInput, now time.Time) (Container, Event, error) {
 	now = driver.Time(now)
-	j := Container{ID: id, CreatedAt: now}
+	c := Container{ID: id, CreatedAt: now}
 	if err := fsmimpl.CheckText(in.ContainerID); err != nil {
-		return Container{}, Event{}, j.refuseInput("create", "container_id", err.Error())
+		return Container{}, Event{}, c.refuseInput("create", "container_id", err.Error())
 	}
 	if err := fsmimpl.CheckText(in.OciVersion); err != nil {
-		return Container{}, Event{}, j.refuseInput("create", "oci_version", err.Error())
+		return Container{}, Event{}, c.refuseInput("create", "oci_version", err.Error())
 	}
 	if err := fsmimpl.CheckText(in.Bundle); err != nil {
-		return Container{}, Event{}, j.refuseInput("create", "bundle", err.Error())
+		return Container{}, Event{}, c.refuseInput("create", "bundle", err.Error())
 	}
 	if err := fsmimpl.CheckOptionalJSON(in.Annotations); err != nil {
-		return Container{}, Event{}, j.refuseInput("create", "annotations", err.Error())
+		return Container{}, Event{}, c.refuseInput("create", "annotations", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Container{}, Event{}, j.refuseInput("create", "id", err.Error())
+		return Container{}, Event{}, c.refuseInput("create", "id", err.Error())
 	}
-	next := j
+	next := c
 	next.ContainerID = in.ContainerID
 	next.OciVersion = in.OciVersion
 	next.Bundle = in.Bundle
 	next.Annotations = in.Annotations
-	e, err := j.step("create", EventCreate, &next, StateCreating, now)
+	event, err := c.step("create", EventCreate, &next, StateCreating, now)
 	if err != nil {
 		return Container{}, Event{}, err
 	}
-	return j, e, nil
+	return c, event, nil
 }
 
 // FinishCreateInput holds the inputs of FinishCreate.
@@ -229,41 +229,41 @@ type FinishCreateInput struct {
 // run.
 //
 // It sets pid to the input.
-func (j *Container) FinishCreate(in FinishCreateInput, now time.Time) (Event, error) {
+func (c *Container) FinishCreate(in FinishCreateInput, now time.Time) (Event, error) {
 	if in.Pid < 1 {
-		return Event{}, j.refuseInput("finish_create", "pid", "expected 1 or more")
+		return Event{}, c.refuseInput("finish_create", "pid", "expected 1 or more")
 	}
-	if j.State != StateCreating {
-		return Event{}, j.refuseState("finish_create", "creating")
+	if c.State != StateCreating {
+		return Event{}, c.refuseState("finish_create", "creating")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *c
 	next.Pid = fsm.Some(in.Pid)
-	return j.step("finish_create", EventCreated, &next, StateCreated, now)
+	return c.step("finish_create", EventCreated, &next, StateCreated, now)
 }
 
 // FailCreate moves a Container from creating to deleted.
 //
 // The environment, or one of its hooks, failed; what was made is undone.
-func (j *Container) FailCreate(now time.Time) (Event, error) {
-	if j.State != StateCreating {
-		return Event{}, j.refuseState("fail_create", "creating")
+func (c *Container) FailCreate(now time.Time) (Event, error) {
+	if c.State != StateCreating {
+		return Event{}, c.refuseState("fail_create", "creating")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("fail_create", EventCreateFailed, &next, StateDeleted, now)
+	next := *c
+	return c.step("fail_create", EventCreateFailed, &next, StateDeleted, now)
 }
 
 // Start moves a Container from created to running.
 //
 // It runs the program of the user.
-func (j *Container) Start(now time.Time) (Event, error) {
-	if j.State != StateCreated {
-		return Event{}, j.refuseState("start", "created")
+func (c *Container) Start(now time.Time) (Event, error) {
+	if c.State != StateCreated {
+		return Event{}, c.refuseState("start", "created")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("start", EventStarted, &next, StateRunning, now)
+	next := *c
+	return c.step("start", EventStarted, &next, StateRunning, now)
 }
 
 // FailStart moves a Container from created to stopped.
@@ -272,14 +272,14 @@ func (j *Container) Start(now time.Time) (Event, error) {
 // delete, destroyed.
 //
 // It clears pid.
-func (j *Container) FailStart(now time.Time) (Event, error) {
-	if j.State != StateCreated {
-		return Event{}, j.refuseState("fail_start", "created")
+func (c *Container) FailStart(now time.Time) (Event, error) {
+	if c.State != StateCreated {
+		return Event{}, c.refuseState("fail_start", "created")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *c
 	next.Pid = fsm.Optional[int64]{}
-	return j.step("fail_start", EventStartFailed, &next, StateStopped, now)
+	return c.step("fail_start", EventStartFailed, &next, StateStopped, now)
 }
 
 // Destroy moves a Container from stopped to deleted.
@@ -287,13 +287,13 @@ func (j *Container) FailStart(now time.Time) (Event, error) {
 // The runtime goes on at step 12 of the life cycle.
 //
 // The system runs it, without an actor.
-func (j *Container) Destroy(now time.Time) (Event, error) {
-	if j.State != StateStopped {
-		return Event{}, j.refuseState("destroy", "stopped")
+func (c *Container) Destroy(now time.Time) (Event, error) {
+	if c.State != StateStopped {
+		return Event{}, c.refuseState("destroy", "stopped")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("destroy", EventDestroyed, &next, StateDeleted, now)
+	next := *c
+	return c.step("destroy", EventDestroyed, &next, StateDeleted, now)
 }
 
 // KillInput holds the inputs of Kill.
@@ -304,16 +304,16 @@ type KillInput struct {
 // Kill keeps a Container created or running.
 //
 // It sends a signal to the process, which may go on.
-func (j *Container) Kill(in KillInput, now time.Time) (Event, error) {
+func (c *Container) Kill(in KillInput, now time.Time) (Event, error) {
 	if err := fsmimpl.CheckText(in.Signal); err != nil {
-		return Event{}, j.refuseInput("kill", "signal", err.Error())
+		return Event{}, c.refuseInput("kill", "signal", err.Error())
 	}
-	if j.State != StateCreated && j.State != StateRunning {
-		return Event{}, j.refuseState("kill", "created, running")
+	if c.State != StateCreated && c.State != StateRunning {
+		return Event{}, c.refuseState("kill", "created, running")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("kill", EventKilled, &next, j.State, now)
+	next := *c
+	return c.step("kill", EventKilled, &next, c.State, now)
 }
 
 // ExitInput holds the inputs of Exit.
@@ -326,58 +326,58 @@ type ExitInput struct {
 // The process has ended, by itself or by a signal.
 //
 // It sets exit_code to the input and clears pid.
-func (j *Container) Exit(in ExitInput, now time.Time) (Event, error) {
-	if j.State != StateCreated && j.State != StateRunning {
-		return Event{}, j.refuseState("exit", "created, running")
+func (c *Container) Exit(in ExitInput, now time.Time) (Event, error) {
+	if c.State != StateCreated && c.State != StateRunning {
+		return Event{}, c.refuseState("exit", "created, running")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *c
 	next.ExitCode = fsm.Some(in.ExitCode)
 	next.Pid = fsm.Optional[int64]{}
-	return j.step("exit", EventExited, &next, StateStopped, now)
+	return c.step("exit", EventExited, &next, StateStopped, now)
 }
 
 // Delete moves a Container from stopped to deleted.
 //
 // It undoes what create made and runs the poststop hooks.
-func (j *Container) Delete(now time.Time) (Event, error) {
-	if j.State != StateStopped {
-		return Event{}, j.refuseState("delete", "stopped")
+func (c *Container) Delete(now time.Time) (Event, error) {
+	if c.State != StateStopped {
+		return Event{}, c.refuseState("delete", "stopped")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("delete", EventDeleted, &next, StateDeleted, now)
+	next := *c
+	return c.step("delete", EventDeleted, &next, StateDeleted, now)
 }
 
 // Can reports whether an operation is possible in the state of the Container:
 // nil, or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
-func (j Container) Can(operation string) error {
+func (c Container) Can(operation string) error {
 	possible, allowed := false, ""
 	switch operation {
 	case OpFinishCreate, OpFailCreate:
-		possible, allowed = j.State == StateCreating, "creating"
+		possible, allowed = c.State == StateCreating, "creating"
 	case OpStart, OpFailStart:
-		possible, allowed = j.State == StateCreated, "created"
+		possible, allowed = c.State == StateCreated, "created"
 	case OpDestroy, OpDelete:
-		possible, allowed = j.State == StateStopped, "stopped"
+		possible, allowed = c.State == StateStopped, "stopped"
 	case OpKill, OpExit:
-		possible, allowed = j.State == StateCreated || j.State == StateRunning, "created, running"
+		possible, allowed = c.State == StateCreated || c.State == StateRunning, "created, running"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation, allowed)
+	return c.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Container breaks. Operations refuse one that
 // breaks a MUST rule.
-func Check(j Container) []fsm.Violation {
+func Check(c Container) []fsm.Violation {
 	var found []fsm.Violation
-	if !j.State.Valid() {
+	if !c.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	j.rules(func(rule string, must bool) bool {
+	c.rules(func(rule string, must bool) bool {
 		found = append(found, fsm.Violation{Rule: rule, Must: must})
 		return true
 	})
@@ -386,26 +386,26 @@ func Check(j Container) []fsm.Violation {
 
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
-func (j *Container) rules(broken func(rule string, must bool) bool) bool {
-	switch j.State {
+func (c *Container) rules(broken func(rule string, must bool) bool) bool {
+	switch c.State {
 	case StateCreating:
-		return (!j.Pid.Present() || j.Pid.Or(0) >= 1 || broken("pid", true)) &&
-			(!j.Pid.Present() || broken("pid is absent", true)) &&
-			(!j.ExitCode.Present() || broken("exit_code is absent", true))
+		return (!c.Pid.Present() || c.Pid.Or(0) >= 1 || broken("pid", true)) &&
+			(!c.Pid.Present() || broken("pid is absent", true)) &&
+			(!c.ExitCode.Present() || broken("exit_code is absent", true))
 	case StateCreated, StateRunning:
-		return (!j.Pid.Present() || j.Pid.Or(0) >= 1 || broken("pid", true)) &&
-			(j.Pid.Present() || broken("pid is present", true)) &&
-			(!j.ExitCode.Present() || broken("exit_code is absent", true))
+		return (!c.Pid.Present() || c.Pid.Or(0) >= 1 || broken("pid", true)) &&
+			(c.Pid.Present() || broken("pid is present", true)) &&
+			(!c.ExitCode.Present() || broken("exit_code is absent", true))
 	case StateStopped, StateDeleted:
-		return (!j.Pid.Present() || j.Pid.Or(0) >= 1 || broken("pid", true)) &&
-			(!j.Pid.Present() || broken("pid is absent", true))
+		return (!c.Pid.Present() || c.Pid.Or(0) >= 1 || broken("pid", true)) &&
+			(!c.Pid.Present() || broken("pid is absent", true))
 	}
 	return true
 }
 
 // broken returns the first MUST rule that the record breaks, or nothing.
-func (j *Container) broken() (first string) {
-	j.rules(func(rule string, must bool) bool {
+func (c *Container) broken() (first string) {
+	c.rules(func(rule string, must bool) bool {
 		if must {
 			first = rule
 		}
@@ -416,48 +416,48 @@ func (j *Container) broken() (first string) {
 
 // step takes a step that was decided on a copy of the record, unless the copy
 // breaks a rule: then the record was stored by somebody else.
-func (j *Container) step(op, event string, next *Container, to State, now time.Time) (Event, error) {
+func (c *Container) step(op, name string, next *Container, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++
 	if now.After(next.UpdatedAt) {
 		next.UpdatedAt = now
 	}
 	if rule := next.broken(); rule != "" {
-		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+		return Event{}, c.refuseRule(op, fsm.ErrInvariant, rule)
 	}
-	e := Event{Name: event, From: j.State, To: to}
-	*j = *next
-	return e, nil
+	event := Event{Name: name, From: c.State, To: to}
+	*c = *next
+	return event, nil
 }
 
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
-func (j *Container) refuse(op string, code fsm.Code) *fsm.Refusal {
-	return &fsm.Refusal{Code: code, Machine: "container", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
+func (c *Container) refuse(op string, code fsm.Code) *fsm.Refusal {
+	return &fsm.Refusal{Code: code, Machine: "container", Operation: op, ID: c.ID, State: fsmimpl.InState(stateNames[:], c.State)}
 }
 
 // refuseState refuses an operation that is possible in other states than the
 // record's.
-func (j *Container) refuseState(op, allowed string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrWrongState)
-	if j.State.Terminal() {
-		r.Code = fsm.ErrTerminal
+func (c *Container) refuseState(op, allowed string) *fsm.Refusal {
+	refusal := c.refuse(op, fsm.ErrWrongState)
+	if c.State.Terminal() {
+		refusal.Code = fsm.ErrTerminal
 	}
-	r.Allowed = allowed
-	return r
+	refusal.Allowed = allowed
+	return refusal
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Container) refuseInput(op, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
+func (c *Container) refuseInput(op, name, problem string) *fsm.Refusal {
+	refusal := c.refuse(op, fsm.ErrInvalidInput)
+	refusal.Name, refusal.Message = name, problem
+	return refusal
 }
 
 // refuseRule refuses a step after which the record would break a rule, or could
 // not hold a value.
-func (j *Container) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
-	r := j.refuse(op, code)
-	r.Name = name
-	return r
+func (c *Container) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	refusal := c.refuse(op, code)
+	refusal.Name = name
+	return refusal
 }

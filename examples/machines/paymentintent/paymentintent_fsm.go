@@ -412,33 +412,33 @@ type PaymentIntent struct {
 
 // Ref returns id and revision, so that a PaymentIntent is a target of Machine's
 // operations.
-func (j PaymentIntent) Ref() fsm.Ref {
-	return fsm.Ref{ID: j.ID, Rev: j.Rev}
+func (p PaymentIntent) Ref() fsm.Ref {
+	return fsm.Ref{ID: p.ID, Rev: p.Rev}
 }
 
 // Equal reports whether both records are the same in every field; times are
 // compared as instants.
-func (j PaymentIntent) Equal(other PaymentIntent) bool {
-	return j.ID == other.ID &&
-		j.State == other.State &&
-		j.Rev == other.Rev &&
-		j.CreatedAt.Equal(other.CreatedAt) &&
-		j.UpdatedAt.Equal(other.UpdatedAt) &&
-		j.Amount == other.Amount &&
-		j.Currency == other.Currency &&
-		j.CaptureMethod == other.CaptureMethod &&
-		j.ConfirmationMethod == other.ConfirmationMethod &&
-		j.PaymentMethod == other.PaymentMethod &&
-		j.NextAction == other.NextAction &&
-		j.AmountCapturable == other.AmountCapturable &&
-		j.CaptureBefore.Present() == other.CaptureBefore.Present() &&
-		j.CaptureBefore.Or(time.Time{}).Equal(other.CaptureBefore.Or(time.Time{})) &&
-		j.AmountReceived == other.AmountReceived &&
-		j.LastPaymentError == other.LastPaymentError &&
-		j.Confirmations == other.Confirmations &&
-		j.CanceledAt.Present() == other.CanceledAt.Present() &&
-		j.CanceledAt.Or(time.Time{}).Equal(other.CanceledAt.Or(time.Time{})) &&
-		j.CancellationReason == other.CancellationReason
+func (p PaymentIntent) Equal(other PaymentIntent) bool {
+	return p.ID == other.ID &&
+		p.State == other.State &&
+		p.Rev == other.Rev &&
+		p.CreatedAt.Equal(other.CreatedAt) &&
+		p.UpdatedAt.Equal(other.UpdatedAt) &&
+		p.Amount == other.Amount &&
+		p.Currency == other.Currency &&
+		p.CaptureMethod == other.CaptureMethod &&
+		p.ConfirmationMethod == other.ConfirmationMethod &&
+		p.PaymentMethod == other.PaymentMethod &&
+		p.NextAction == other.NextAction &&
+		p.AmountCapturable == other.AmountCapturable &&
+		p.CaptureBefore.Present() == other.CaptureBefore.Present() &&
+		p.CaptureBefore.Or(time.Time{}).Equal(other.CaptureBefore.Or(time.Time{})) &&
+		p.AmountReceived == other.AmountReceived &&
+		p.LastPaymentError == other.LastPaymentError &&
+		p.Confirmations == other.Confirmations &&
+		p.CanceledAt.Present() == other.CanceledAt.Present() &&
+		p.CanceledAt.Or(time.Time{}).Equal(other.CanceledAt.Or(time.Time{})) &&
+		p.CancellationReason == other.CancellationReason
 }
 
 // Event says what a call did to a record.
@@ -479,28 +479,28 @@ type CreateInput struct {
 //   - otherwise: to requires_payment_method
 func Create(id string, in CreateInput, now time.Time) (PaymentIntent, Event, error) {
 	now = driver.Time(now)
-	j := PaymentIntent{ID: id, CreatedAt: now}
+	p := PaymentIntent{ID: id, CreatedAt: now}
 	if in.Amount < 1 {
-		return PaymentIntent{}, Event{}, j.refuseInput("create", "amount", "expected 1 or more")
+		return PaymentIntent{}, Event{}, p.refuseInput("create", "amount", "expected 1 or more")
 	}
 	if err := fsmimpl.CheckText(in.Currency); err != nil {
-		return PaymentIntent{}, Event{}, j.refuseInput("create", "currency", err.Error())
+		return PaymentIntent{}, Event{}, p.refuseInput("create", "currency", err.Error())
 	}
 	if !in.CaptureMethod.Valid() {
-		return PaymentIntent{}, Event{}, j.refuseInput("create", "capture_method", "expected automatic or manual")
+		return PaymentIntent{}, Event{}, p.refuseInput("create", "capture_method", "expected automatic or manual")
 	}
 	if !in.ConfirmationMethod.Valid() {
-		return PaymentIntent{}, Event{}, j.refuseInput("create", "confirmation_method", "expected automatic or manual")
+		return PaymentIntent{}, Event{}, p.refuseInput("create", "confirmation_method", "expected automatic or manual")
 	}
 	if err := fsmimpl.CheckOptionalText(in.PaymentMethod); err != nil {
-		return PaymentIntent{}, Event{}, j.refuseInput("create", "payment_method", err.Error())
+		return PaymentIntent{}, Event{}, p.refuseInput("create", "payment_method", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
-		return PaymentIntent{}, Event{}, j.refuseInput("create", "id", err.Error())
+		return PaymentIntent{}, Event{}, p.refuseInput("create", "id", err.Error())
 	}
 	switch {
 	case in.PaymentMethod.Present():
-		next := j
+		next := p
 		next.Amount = in.Amount
 		next.Currency = in.Currency
 		next.CaptureMethod = in.CaptureMethod
@@ -508,13 +508,13 @@ func Create(id string, in CreateInput, now time.Time) (PaymentIntent, Event, err
 		next.PaymentMethod = in.PaymentMethod
 		next.AmountCapturable = 0
 		next.AmountReceived = 0
-		e, err := j.step("create", EventCreated, &next, StateRequiresConfirmation, now)
+		event, err := p.step("create", EventCreated, &next, StateRequiresConfirmation, now)
 		if err != nil {
 			return PaymentIntent{}, Event{}, err
 		}
-		return j, e, nil
+		return p, event, nil
 	default:
-		next := j
+		next := p
 		next.Amount = in.Amount
 		next.Currency = in.Currency
 		next.CaptureMethod = in.CaptureMethod
@@ -522,11 +522,11 @@ func Create(id string, in CreateInput, now time.Time) (PaymentIntent, Event, err
 		next.PaymentMethod = in.PaymentMethod
 		next.AmountCapturable = 0
 		next.AmountReceived = 0
-		e, err := j.step("create", EventCreated, &next, StateRequiresPaymentMethod, now)
+		event, err := p.step("create", EventCreated, &next, StateRequiresPaymentMethod, now)
 		if err != nil {
 			return PaymentIntent{}, Event{}, err
 		}
-		return j, e, nil
+		return p, event, nil
 	}
 }
 
@@ -543,19 +543,19 @@ type UpdateInput struct {
 // It changes the amount as long as nothing is charged.
 //
 // It sets amount to the input.
-func (j *PaymentIntent) Update(in UpdateInput, now time.Time) (Event, error) {
+func (p *PaymentIntent) Update(in UpdateInput, now time.Time) (Event, error) {
 	if in.Amount < 1 {
-		return Event{}, j.refuseInput("update", "amount", "expected 1 or more")
+		return Event{}, p.refuseInput("update", "amount", "expected 1 or more")
 	}
-	if j.State != StateRequiresPaymentMethod &&
-		j.State != StateRequiresConfirmation &&
-		j.State != StateRequiresAction {
-		return Event{}, j.refuseState("update", "requires_payment_method, requires_confirmation, requires_action")
+	if p.State != StateRequiresPaymentMethod &&
+		p.State != StateRequiresConfirmation &&
+		p.State != StateRequiresAction {
+		return Event{}, p.refuseState("update", "requires_payment_method, requires_confirmation, requires_action")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *p
 	next.Amount = in.Amount
-	return j.step("update", EventUpdated, &next, j.State, now)
+	return p.step("update", EventUpdated, &next, p.State, now)
 }
 
 // AttachInput holds the inputs of Attach.
@@ -569,17 +569,17 @@ type AttachInput struct {
 // It says what is to be charged.
 //
 // It sets payment_method to the input.
-func (j *PaymentIntent) Attach(in AttachInput, now time.Time) (Event, error) {
+func (p *PaymentIntent) Attach(in AttachInput, now time.Time) (Event, error) {
 	if err := fsmimpl.CheckText(in.PaymentMethod); err != nil {
-		return Event{}, j.refuseInput("attach", "payment_method", err.Error())
+		return Event{}, p.refuseInput("attach", "payment_method", err.Error())
 	}
-	if j.State != StateRequiresPaymentMethod && j.State != StateRequiresConfirmation {
-		return Event{}, j.refuseState("attach", "requires_payment_method, requires_confirmation")
+	if p.State != StateRequiresPaymentMethod && p.State != StateRequiresConfirmation {
+		return Event{}, p.refuseState("attach", "requires_payment_method, requires_confirmation")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *p
 	next.PaymentMethod = fsm.Some(in.PaymentMethod)
-	return j.step("attach", EventPaymentMethodAttached, &next, StateRequiresConfirmation, now)
+	return p.step("attach", EventPaymentMethodAttached, &next, StateRequiresConfirmation, now)
 }
 
 // ConfirmInput holds the inputs of Confirm.
@@ -612,63 +612,63 @@ type ConfirmInput struct {
 //   - if input.outcome == declined: to requires_payment_method; it sets
 //     last_payment_error to input.decline_code; it clears payment_method
 //   - otherwise: refused with ErrIncompleteOutcome
-func (j *PaymentIntent) Confirm(in ConfirmInput, now time.Time) (Event, error) {
+func (p *PaymentIntent) Confirm(in ConfirmInput, now time.Time) (Event, error) {
 	if !in.Outcome.Valid() {
-		return Event{}, j.refuseInput("confirm", "outcome", "expected action, processing, approved or declined")
+		return Event{}, p.refuseInput("confirm", "outcome", "expected action, processing, approved or declined")
 	}
 	if err := fsmimpl.CheckOptionalJSON(in.NextAction); err != nil {
-		return Event{}, j.refuseInput("confirm", "next_action", err.Error())
+		return Event{}, p.refuseInput("confirm", "next_action", err.Error())
 	}
 	if err := fsmimpl.CheckOptionalText(in.DeclineCode); err != nil {
-		return Event{}, j.refuseInput("confirm", "decline_code", err.Error())
+		return Event{}, p.refuseInput("confirm", "decline_code", err.Error())
 	}
 	in.CaptureBefore = fsmimpl.CutTime(in.CaptureBefore)
 	if err := fsmimpl.CheckOptionalTime(in.CaptureBefore); err != nil {
-		return Event{}, j.refuseInput("confirm", "capture_before", err.Error())
+		return Event{}, p.refuseInput("confirm", "capture_before", err.Error())
 	}
-	if j.State != StateRequiresConfirmation {
-		return Event{}, j.refuseState("confirm", "requires_confirmation")
+	if p.State != StateRequiresConfirmation {
+		return Event{}, p.refuseState("confirm", "requires_confirmation")
 	}
 	now = driver.Time(now)
-	if j.Confirmations == math.MaxInt64 {
-		return Event{}, j.refuseRule("confirm", fsm.ErrOverflow, "confirmations")
+	if p.Confirmations == math.MaxInt64 {
+		return Event{}, p.refuseRule("confirm", fsm.ErrOverflow, "confirmations")
 	}
 	switch {
 	case in.Outcome == ConfirmOutcomeAction && in.NextAction.Present():
-		next := *j
+		next := *p
 		next.Confirmations++
 		next.NextAction = in.NextAction
-		return j.step("confirm", EventConfirmed, &next, StateRequiresAction, now)
+		return p.step("confirm", EventConfirmed, &next, StateRequiresAction, now)
 	case in.Outcome == ConfirmOutcomeProcessing:
-		next := *j
+		next := *p
 		next.Confirmations++
-		return j.step("confirm", EventConfirmed, &next, StateProcessing, now)
-	case in.Outcome == ConfirmOutcomeApproved && j.CaptureMethod == CaptureMethodAutomatic:
-		next := *j
+		return p.step("confirm", EventConfirmed, &next, StateProcessing, now)
+	case in.Outcome == ConfirmOutcomeApproved && p.CaptureMethod == CaptureMethodAutomatic:
+		next := *p
 		next.Confirmations++
-		next.AmountReceived = j.Amount
-		return j.step("confirm", EventConfirmed, &next, StateSucceeded, now)
+		next.AmountReceived = p.Amount
+		return p.step("confirm", EventConfirmed, &next, StateSucceeded, now)
 	case in.Outcome == ConfirmOutcomeApproved && in.CaptureBefore.Present():
-		next := *j
+		next := *p
 		next.Confirmations++
-		next.AmountCapturable = j.Amount
+		next.AmountCapturable = p.Amount
 		next.CaptureBefore = in.CaptureBefore
-		return j.step("confirm", EventConfirmed, &next, StateRequiresCapture, now)
-	case in.Outcome == ConfirmOutcomeDeclined && j.Confirmations+1 >= 5:
-		next := *j
+		return p.step("confirm", EventConfirmed, &next, StateRequiresCapture, now)
+	case in.Outcome == ConfirmOutcomeDeclined && p.Confirmations+1 >= 5:
+		next := *p
 		next.Confirmations++
 		next.CanceledAt = fsm.Some(now)
 		next.CancellationReason = fsm.Some(CancellationReasonAutomatic)
 		next.LastPaymentError = in.DeclineCode
-		return j.step("confirm", EventConfirmed, &next, StateCanceled, now)
+		return p.step("confirm", EventConfirmed, &next, StateCanceled, now)
 	case in.Outcome == ConfirmOutcomeDeclined:
-		next := *j
+		next := *p
 		next.Confirmations++
 		next.LastPaymentError = in.DeclineCode
 		next.PaymentMethod = fsm.Optional[string]{}
-		return j.step("confirm", EventConfirmed, &next, StateRequiresPaymentMethod, now)
+		return p.step("confirm", EventConfirmed, &next, StateRequiresPaymentMethod, now)
 	default:
-		return Event{}, j.refuseGuard("confirm", "incomplete_outcome", "", ErrIncompleteOutcome)
+		return Event{}, p.refuseGuard("confirm", "incomplete_outcome", "", ErrIncompleteOutcome)
 	}
 }
 
@@ -697,49 +697,49 @@ type SettleActionInput struct {
 //   - if input.capture_before is present: to requires_capture; it sets
 //     amount_capturable to amount and capture_before to the input
 //   - otherwise: refused with ErrIncompleteOutcome
-func (j *PaymentIntent) SettleAction(in SettleActionInput, now time.Time) (Event, error) {
+func (p *PaymentIntent) SettleAction(in SettleActionInput, now time.Time) (Event, error) {
 	if !in.Outcome.Valid() {
-		return Event{}, j.refuseInput("settle_action", "outcome", "expected processing, approved or declined")
+		return Event{}, p.refuseInput("settle_action", "outcome", "expected processing, approved or declined")
 	}
 	if err := fsmimpl.CheckOptionalText(in.DeclineCode); err != nil {
-		return Event{}, j.refuseInput("settle_action", "decline_code", err.Error())
+		return Event{}, p.refuseInput("settle_action", "decline_code", err.Error())
 	}
 	in.CaptureBefore = fsmimpl.CutTime(in.CaptureBefore)
 	if err := fsmimpl.CheckOptionalTime(in.CaptureBefore); err != nil {
-		return Event{}, j.refuseInput("settle_action", "capture_before", err.Error())
+		return Event{}, p.refuseInput("settle_action", "capture_before", err.Error())
 	}
-	if j.State != StateRequiresAction {
-		return Event{}, j.refuseState("settle_action", "requires_action")
+	if p.State != StateRequiresAction {
+		return Event{}, p.refuseState("settle_action", "requires_action")
 	}
 	now = driver.Time(now)
 	switch {
 	case in.Outcome == SettleActionOutcomeDeclined:
-		next := *j
+		next := *p
 		next.NextAction = fsm.Optional[fsm.JSON]{}
 		next.LastPaymentError = in.DeclineCode
 		next.PaymentMethod = fsm.Optional[string]{}
-		return j.step("settle_action", EventActionSettled, &next, StateRequiresPaymentMethod, now)
-	case j.ConfirmationMethod == ConfirmationMethodManual:
-		next := *j
+		return p.step("settle_action", EventActionSettled, &next, StateRequiresPaymentMethod, now)
+	case p.ConfirmationMethod == ConfirmationMethodManual:
+		next := *p
 		next.NextAction = fsm.Optional[fsm.JSON]{}
-		return j.step("settle_action", EventActionSettled, &next, StateRequiresConfirmation, now)
+		return p.step("settle_action", EventActionSettled, &next, StateRequiresConfirmation, now)
 	case in.Outcome == SettleActionOutcomeProcessing:
-		next := *j
+		next := *p
 		next.NextAction = fsm.Optional[fsm.JSON]{}
-		return j.step("settle_action", EventActionSettled, &next, StateProcessing, now)
-	case in.Outcome == SettleActionOutcomeApproved && j.CaptureMethod == CaptureMethodAutomatic:
-		next := *j
+		return p.step("settle_action", EventActionSettled, &next, StateProcessing, now)
+	case in.Outcome == SettleActionOutcomeApproved && p.CaptureMethod == CaptureMethodAutomatic:
+		next := *p
 		next.NextAction = fsm.Optional[fsm.JSON]{}
-		next.AmountReceived = j.Amount
-		return j.step("settle_action", EventActionSettled, &next, StateSucceeded, now)
+		next.AmountReceived = p.Amount
+		return p.step("settle_action", EventActionSettled, &next, StateSucceeded, now)
 	case in.CaptureBefore.Present():
-		next := *j
+		next := *p
 		next.NextAction = fsm.Optional[fsm.JSON]{}
-		next.AmountCapturable = j.Amount
+		next.AmountCapturable = p.Amount
 		next.CaptureBefore = in.CaptureBefore
-		return j.step("settle_action", EventActionSettled, &next, StateRequiresCapture, now)
+		return p.step("settle_action", EventActionSettled, &next, StateRequiresCapture, now)
 	default:
-		return Event{}, j.refuseGuard("settle_action", "incomplete_outcome", "", ErrIncompleteOutcome)
+		return Event{}, p.refuseGuard("settle_action", "incomplete_outcome", "", ErrIncompleteOutcome)
 	}
 }
 
@@ -765,42 +765,42 @@ type SettleInput struct {
 //   - if input.capture_before is present: to requires_capture; it sets
 //     amount_capturable to amount and capture_before to the input
 //   - otherwise: refused with ErrIncompleteOutcome
-func (j *PaymentIntent) Settle(in SettleInput, now time.Time) (Event, error) {
+func (p *PaymentIntent) Settle(in SettleInput, now time.Time) (Event, error) {
 	if !in.Outcome.Valid() {
-		return Event{}, j.refuseInput("settle", "outcome", "expected approved or declined")
+		return Event{}, p.refuseInput("settle", "outcome", "expected approved or declined")
 	}
 	if err := fsmimpl.CheckOptionalText(in.DeclineCode); err != nil {
-		return Event{}, j.refuseInput("settle", "decline_code", err.Error())
+		return Event{}, p.refuseInput("settle", "decline_code", err.Error())
 	}
 	in.CaptureBefore = fsmimpl.CutTime(in.CaptureBefore)
 	if err := fsmimpl.CheckOptionalTime(in.CaptureBefore); err != nil {
-		return Event{}, j.refuseInput("settle", "capture_before", err.Error())
+		return Event{}, p.refuseInput("settle", "capture_before", err.Error())
 	}
-	if j.State != StateProcessing {
-		return Event{}, j.refuseState("settle", "processing")
+	if p.State != StateProcessing {
+		return Event{}, p.refuseState("settle", "processing")
 	}
 	now = driver.Time(now)
 	switch {
 	case in.Outcome == SettleOutcomeDeclined:
-		next := *j
+		next := *p
 		next.LastPaymentError = in.DeclineCode
 		next.AmountReceived = 0
 		next.PaymentMethod = fsm.Optional[string]{}
-		return j.step("settle", EventSettled, &next, StateRequiresPaymentMethod, now)
-	case j.CaptureMethod == CaptureMethodAutomatic:
-		next := *j
-		next.AmountReceived = j.Amount
-		return j.step("settle", EventSettled, &next, StateSucceeded, now)
-	case j.AmountReceived >= 1:
-		next := *j
-		return j.step("settle", EventSettled, &next, StateSucceeded, now)
+		return p.step("settle", EventSettled, &next, StateRequiresPaymentMethod, now)
+	case p.CaptureMethod == CaptureMethodAutomatic:
+		next := *p
+		next.AmountReceived = p.Amount
+		return p.step("settle", EventSettled, &next, StateSucceeded, now)
+	case p.AmountReceived >= 1:
+		next := *p
+		return p.step("settle", EventSettled, &next, StateSucceeded, now)
 	case in.CaptureBefore.Present():
-		next := *j
-		next.AmountCapturable = j.Amount
+		next := *p
+		next.AmountCapturable = p.Amount
 		next.CaptureBefore = in.CaptureBefore
-		return j.step("settle", EventSettled, &next, StateRequiresCapture, now)
+		return p.step("settle", EventSettled, &next, StateRequiresCapture, now)
 	default:
-		return Event{}, j.refuseGuard("settle", "incomplete_outcome", "", ErrIncompleteOutcome)
+		return Event{}, p.refuseGuard("settle", "incomplete_outcome", "", ErrIncompleteOutcome)
 	}
 }
 
@@ -817,21 +817,21 @@ type IncrementAuthorizationInput struct {
 //
 // It is refused unless:
 //   - is_more: amount < input.amount (ErrNotMore)
-func (j *PaymentIntent) IncrementAuthorization(in IncrementAuthorizationInput, now time.Time) (Event, error) {
+func (p *PaymentIntent) IncrementAuthorization(in IncrementAuthorizationInput, now time.Time) (Event, error) {
 	if in.Amount < 1 {
-		return Event{}, j.refuseInput("increment_authorization", "amount", "expected 1 or more")
+		return Event{}, p.refuseInput("increment_authorization", "amount", "expected 1 or more")
 	}
-	if j.State != StateRequiresCapture {
-		return Event{}, j.refuseState("increment_authorization", "requires_capture")
+	if p.State != StateRequiresCapture {
+		return Event{}, p.refuseState("increment_authorization", "requires_capture")
 	}
 	now = driver.Time(now)
-	if j.Amount >= in.Amount {
-		return Event{}, j.refuseGuard("increment_authorization", "is_more", "", ErrNotMore, "amount", j.Amount, "input.amount", in.Amount)
+	if p.Amount >= in.Amount {
+		return Event{}, p.refuseGuard("increment_authorization", "is_more", "", ErrNotMore, "amount", p.Amount, "input.amount", in.Amount)
 	}
-	next := *j
+	next := *p
 	next.Amount = in.Amount
 	next.AmountCapturable = in.Amount
-	return j.step("increment_authorization", EventAuthorizationRaised, &next, j.State, now)
+	return p.step("increment_authorization", EventAuthorizationRaised, &next, p.State, now)
 }
 
 // CaptureInput holds the inputs of Capture.
@@ -855,30 +855,30 @@ type CaptureInput struct {
 // The first of these that fits is taken:
 //   - if input.at_once == true: to succeeded
 //   - otherwise: to processing
-func (j *PaymentIntent) Capture(in CaptureInput, now time.Time) (Event, error) {
+func (p *PaymentIntent) Capture(in CaptureInput, now time.Time) (Event, error) {
 	if in.Amount < 1 {
-		return Event{}, j.refuseInput("capture", "amount", "expected 1 or more")
+		return Event{}, p.refuseInput("capture", "amount", "expected 1 or more")
 	}
-	if j.State != StateRequiresCapture {
-		return Event{}, j.refuseState("capture", "requires_capture")
+	if p.State != StateRequiresCapture {
+		return Event{}, p.refuseState("capture", "requires_capture")
 	}
 	now = driver.Time(now)
-	if in.Amount > j.AmountCapturable || 1 > in.Amount {
-		return Event{}, j.refuseGuard("capture", "is_held", "", ErrAmountTooLarge, "input.amount", in.Amount, "amount_capturable", j.AmountCapturable)
+	if in.Amount > p.AmountCapturable || 1 > in.Amount {
+		return Event{}, p.refuseGuard("capture", "is_held", "", ErrAmountTooLarge, "input.amount", in.Amount, "amount_capturable", p.AmountCapturable)
 	}
 	switch {
 	case in.AtOnce:
-		next := *j
+		next := *p
 		next.AmountReceived = in.Amount
 		next.AmountCapturable = 0
 		next.CaptureBefore = fsm.Optional[time.Time]{}
-		return j.step("capture", EventCaptured, &next, StateSucceeded, now)
+		return p.step("capture", EventCaptured, &next, StateSucceeded, now)
 	default:
-		next := *j
+		next := *p
 		next.AmountReceived = in.Amount
 		next.AmountCapturable = 0
 		next.CaptureBefore = fsm.Optional[time.Time]{}
-		return j.step("capture", EventCaptured, &next, StateProcessing, now)
+		return p.step("capture", EventCaptured, &next, StateProcessing, now)
 	}
 }
 
@@ -890,17 +890,17 @@ func (j *PaymentIntent) Capture(in CaptureInput, now time.Time) (Event, error) {
 //
 // It sets canceled_at to now, cancellation_reason to automatic and
 // amount_capturable to 0, and clears capture_before.
-func (j *PaymentIntent) ExpireAuthorization(now time.Time) (Event, error) {
-	if j.State != StateRequiresCapture {
-		return Event{}, j.refuseState("expire_authorization", "requires_capture")
+func (p *PaymentIntent) ExpireAuthorization(now time.Time) (Event, error) {
+	if p.State != StateRequiresCapture {
+		return Event{}, p.refuseState("expire_authorization", "requires_capture")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *p
 	next.CanceledAt = fsm.Some(now)
 	next.CancellationReason = fsm.Some(CancellationReasonAutomatic)
 	next.AmountCapturable = 0
 	next.CaptureBefore = fsm.Optional[time.Time]{}
-	return j.step("expire_authorization", EventAuthorizationExpired, &next, StateCanceled, now)
+	return p.step("expire_authorization", EventAuthorizationExpired, &next, StateCanceled, now)
 }
 
 // CancelInput holds the inputs of Cancel.
@@ -920,79 +920,79 @@ type CancelInput struct {
 // The first of these that fits is taken:
 //   - if amount_received >= 1: refused with ErrAlreadyCaptured
 //   - otherwise: to canceled; it sets canceled_at to now
-func (j *PaymentIntent) Cancel(in CancelInput, now time.Time) (Event, error) {
+func (p *PaymentIntent) Cancel(in CancelInput, now time.Time) (Event, error) {
 	if !in.CancellationReason.Valid() {
-		return Event{}, j.refuseInput("cancel", "cancellation_reason", "expected duplicate, fraudulent, requested_by_customer, abandoned or automatic")
+		return Event{}, p.refuseInput("cancel", "cancellation_reason", "expected duplicate, fraudulent, requested_by_customer, abandoned or automatic")
 	}
-	if j.State != StateRequiresPaymentMethod &&
-		j.State != StateRequiresConfirmation &&
-		j.State != StateRequiresAction &&
-		j.State != StateProcessing &&
-		j.State != StateRequiresCapture {
-		return Event{}, j.refuseState("cancel", "requires_payment_method, requires_confirmation, requires_action, processing, requires_capture")
+	if p.State != StateRequiresPaymentMethod &&
+		p.State != StateRequiresConfirmation &&
+		p.State != StateRequiresAction &&
+		p.State != StateProcessing &&
+		p.State != StateRequiresCapture {
+		return Event{}, p.refuseState("cancel", "requires_payment_method, requires_confirmation, requires_action, processing, requires_capture")
 	}
 	now = driver.Time(now)
 	switch {
-	case j.AmountReceived >= 1:
-		return Event{}, j.refuseGuard("cancel", "already_captured", "", ErrAlreadyCaptured)
+	case p.AmountReceived >= 1:
+		return Event{}, p.refuseGuard("cancel", "already_captured", "", ErrAlreadyCaptured)
 	default:
-		next := *j
+		next := *p
 		next.CancellationReason = fsm.Some(in.CancellationReason)
 		next.AmountCapturable = 0
 		next.NextAction = fsm.Optional[fsm.JSON]{}
 		next.CaptureBefore = fsm.Optional[time.Time]{}
 		next.CanceledAt = fsm.Some(now)
-		return j.step("cancel", EventCanceled, &next, StateCanceled, now)
+		return p.step("cancel", EventCanceled, &next, StateCanceled, now)
 	}
 }
 
 // Can reports whether an operation is possible in the state of the
 // PaymentIntent: nil, or the refusal that its method returns. It does not look
 // at guards and inputs; to try these, call the method on a copy.
-func (j PaymentIntent) Can(operation string) error {
+func (p PaymentIntent) Can(operation string) error {
 	possible, allowed := false, ""
 	switch operation {
 	case OpUpdate:
-		possible, allowed = j.State == StateRequiresPaymentMethod || j.State == StateRequiresConfirmation || j.State == StateRequiresAction, "requires_payment_method, requires_confirmation, requires_action"
+		possible, allowed = p.State == StateRequiresPaymentMethod || p.State == StateRequiresConfirmation || p.State == StateRequiresAction, "requires_payment_method, requires_confirmation, requires_action"
 	case OpAttach:
-		possible, allowed = j.State == StateRequiresPaymentMethod || j.State == StateRequiresConfirmation, "requires_payment_method, requires_confirmation"
+		possible, allowed = p.State == StateRequiresPaymentMethod || p.State == StateRequiresConfirmation, "requires_payment_method, requires_confirmation"
 	case OpConfirm:
-		possible, allowed = j.State == StateRequiresConfirmation, "requires_confirmation"
+		possible, allowed = p.State == StateRequiresConfirmation, "requires_confirmation"
 	case OpSettleAction:
-		possible, allowed = j.State == StateRequiresAction, "requires_action"
+		possible, allowed = p.State == StateRequiresAction, "requires_action"
 	case OpSettle:
-		possible, allowed = j.State == StateProcessing, "processing"
+		possible, allowed = p.State == StateProcessing, "processing"
 	case OpIncrementAuthorization, OpCapture, OpExpireAuthorization:
-		possible, allowed = j.State == StateRequiresCapture, "requires_capture"
+		possible, allowed = p.State == StateRequiresCapture, "requires_capture"
 	case OpCancel:
-		possible, allowed = j.State == StateRequiresPaymentMethod || j.State == StateRequiresConfirmation || j.State == StateRequiresAction || j.State == StateProcessing || j.State == StateRequiresCapture, "requires_payment_method, requires_confirmation, requires_action, processing, requires_capture"
+		possible, allowed = p.State == StateRequiresPaymentMethod || p.State == StateRequiresConfirmation || p.State == StateRequiresAction || p.State == StateProcessing || p.State == StateRequiresCapture, "requires_payment_method, requires_confirmation, requires_action, processing, requires_capture"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation, allowed)
+	return p.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a PaymentIntent breaks. Operations refuse one that
 // breaks a MUST rule.
-func Check(j PaymentIntent) []fsm.Violation {
+func Check(p PaymentIntent) []fsm.Violation {
 	var found []fsm.Violation
-	if !j.State.Valid() {
+	if !p.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if !j.CaptureMethod.Valid() {
+	if !p.CaptureMethod.Valid() {
 		found = append(found, fsm.Violation{Rule: "capture_method", Must: true})
 	}
-	if !j.ConfirmationMethod.Valid() {
+	if !p.ConfirmationMethod.Valid() {
 		found = append(found, fsm.Violation{Rule: "confirmation_method", Must: true})
 	}
-	if j.Confirmations < 0 {
+	if p.Confirmations < 0 {
 		found = append(found, fsm.Violation{Rule: "confirmations", Must: true})
 	}
-	if j.CancellationReason.Present() && !j.CancellationReason.Or(0).Valid() {
+	if p.CancellationReason.Present() && !p.CancellationReason.Or(0).Valid() {
 		found = append(found, fsm.Violation{Rule: "cancellation_reason", Must: true})
 	}
-	j.rules(func(rule string, must bool) bool {
+	p.rules(func(rule string, must bool) bool {
 		found = append(found, fsm.Violation{Rule: rule, Must: must})
 		return true
 	})
@@ -1001,98 +1001,98 @@ func Check(j PaymentIntent) []fsm.Violation {
 
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
-func (j *PaymentIntent) rules(broken func(rule string, must bool) bool) bool {
-	switch j.State {
+func (p *PaymentIntent) rules(broken func(rule string, must bool) bool) bool {
+	switch p.State {
 	case StateRequiresPaymentMethod:
-		return (j.Amount >= 1 || broken("amount", true)) &&
-			(j.AmountCapturable >= 0 || broken("amount_capturable", true)) &&
-			(j.AmountReceived >= 0 || broken("amount_received", true)) &&
-			(!j.PaymentMethod.Present() || broken("payment_method is absent", true)) &&
-			(!j.NextAction.Present() || broken("next_action is absent", true)) &&
-			(!j.CaptureBefore.Present() || broken("capture_before is absent", true)) &&
-			(!j.CanceledAt.Present() || broken("canceled_at is absent", true)) &&
-			(j.AmountReceived <= j.Amount || broken("amount_received <= amount", true)) &&
-			(j.AmountCapturable <= j.Amount || broken("amount_capturable <= amount", true)) &&
-			(j.AmountCapturable == 0 || broken("amount_capturable == 0", true)) &&
-			(j.AmountReceived == 0 || broken("amount_received == 0", true))
+		return (p.Amount >= 1 || broken("amount", true)) &&
+			(p.AmountCapturable >= 0 || broken("amount_capturable", true)) &&
+			(p.AmountReceived >= 0 || broken("amount_received", true)) &&
+			(!p.PaymentMethod.Present() || broken("payment_method is absent", true)) &&
+			(!p.NextAction.Present() || broken("next_action is absent", true)) &&
+			(!p.CaptureBefore.Present() || broken("capture_before is absent", true)) &&
+			(!p.CanceledAt.Present() || broken("canceled_at is absent", true)) &&
+			(p.AmountReceived <= p.Amount || broken("amount_received <= amount", true)) &&
+			(p.AmountCapturable <= p.Amount || broken("amount_capturable <= amount", true)) &&
+			(p.AmountCapturable == 0 || broken("amount_capturable == 0", true)) &&
+			(p.AmountReceived == 0 || broken("amount_received == 0", true))
 	case StateRequiresConfirmation:
-		return (j.Amount >= 1 || broken("amount", true)) &&
-			(j.AmountCapturable >= 0 || broken("amount_capturable", true)) &&
-			(j.AmountReceived >= 0 || broken("amount_received", true)) &&
-			(j.PaymentMethod.Present() || broken("payment_method is present", true)) &&
-			(!j.NextAction.Present() || broken("next_action is absent", true)) &&
-			(!j.CaptureBefore.Present() || broken("capture_before is absent", true)) &&
-			(!j.CanceledAt.Present() || broken("canceled_at is absent", true)) &&
-			(j.AmountReceived <= j.Amount || broken("amount_received <= amount", true)) &&
-			(j.AmountCapturable <= j.Amount || broken("amount_capturable <= amount", true)) &&
-			(j.AmountCapturable == 0 || broken("amount_capturable == 0", true)) &&
-			(j.AmountReceived == 0 || broken("amount_received == 0", true))
+		return (p.Amount >= 1 || broken("amount", true)) &&
+			(p.AmountCapturable >= 0 || broken("amount_capturable", true)) &&
+			(p.AmountReceived >= 0 || broken("amount_received", true)) &&
+			(p.PaymentMethod.Present() || broken("payment_method is present", true)) &&
+			(!p.NextAction.Present() || broken("next_action is absent", true)) &&
+			(!p.CaptureBefore.Present() || broken("capture_before is absent", true)) &&
+			(!p.CanceledAt.Present() || broken("canceled_at is absent", true)) &&
+			(p.AmountReceived <= p.Amount || broken("amount_received <= amount", true)) &&
+			(p.AmountCapturable <= p.Amount || broken("amount_capturable <= amount", true)) &&
+			(p.AmountCapturable == 0 || broken("amount_capturable == 0", true)) &&
+			(p.AmountReceived == 0 || broken("amount_received == 0", true))
 	case StateRequiresAction:
-		return (j.Amount >= 1 || broken("amount", true)) &&
-			(j.AmountCapturable >= 0 || broken("amount_capturable", true)) &&
-			(j.AmountReceived >= 0 || broken("amount_received", true)) &&
-			(j.PaymentMethod.Present() || broken("payment_method is present", true)) &&
-			(j.NextAction.Present() || broken("next_action is present", true)) &&
-			(!j.CaptureBefore.Present() || broken("capture_before is absent", true)) &&
-			(!j.CanceledAt.Present() || broken("canceled_at is absent", true)) &&
-			(j.AmountReceived <= j.Amount || broken("amount_received <= amount", true)) &&
-			(j.AmountCapturable <= j.Amount || broken("amount_capturable <= amount", true)) &&
-			(j.AmountCapturable == 0 || broken("amount_capturable == 0", true)) &&
-			(j.AmountReceived == 0 || broken("amount_received == 0", true))
+		return (p.Amount >= 1 || broken("amount", true)) &&
+			(p.AmountCapturable >= 0 || broken("amount_capturable", true)) &&
+			(p.AmountReceived >= 0 || broken("amount_received", true)) &&
+			(p.PaymentMethod.Present() || broken("payment_method is present", true)) &&
+			(p.NextAction.Present() || broken("next_action is present", true)) &&
+			(!p.CaptureBefore.Present() || broken("capture_before is absent", true)) &&
+			(!p.CanceledAt.Present() || broken("canceled_at is absent", true)) &&
+			(p.AmountReceived <= p.Amount || broken("amount_received <= amount", true)) &&
+			(p.AmountCapturable <= p.Amount || broken("amount_capturable <= amount", true)) &&
+			(p.AmountCapturable == 0 || broken("amount_capturable == 0", true)) &&
+			(p.AmountReceived == 0 || broken("amount_received == 0", true))
 	case StateProcessing:
-		return (j.Amount >= 1 || broken("amount", true)) &&
-			(j.AmountCapturable >= 0 || broken("amount_capturable", true)) &&
-			(j.AmountReceived >= 0 || broken("amount_received", true)) &&
-			(j.PaymentMethod.Present() || broken("payment_method is present", true)) &&
-			(!j.NextAction.Present() || broken("next_action is absent", true)) &&
-			(!j.CaptureBefore.Present() || broken("capture_before is absent", true)) &&
-			(!j.CanceledAt.Present() || broken("canceled_at is absent", true)) &&
-			(j.AmountReceived <= j.Amount || broken("amount_received <= amount", true)) &&
-			(j.AmountCapturable <= j.Amount || broken("amount_capturable <= amount", true)) &&
-			(j.AmountCapturable == 0 || broken("amount_capturable == 0", true))
+		return (p.Amount >= 1 || broken("amount", true)) &&
+			(p.AmountCapturable >= 0 || broken("amount_capturable", true)) &&
+			(p.AmountReceived >= 0 || broken("amount_received", true)) &&
+			(p.PaymentMethod.Present() || broken("payment_method is present", true)) &&
+			(!p.NextAction.Present() || broken("next_action is absent", true)) &&
+			(!p.CaptureBefore.Present() || broken("capture_before is absent", true)) &&
+			(!p.CanceledAt.Present() || broken("canceled_at is absent", true)) &&
+			(p.AmountReceived <= p.Amount || broken("amount_received <= amount", true)) &&
+			(p.AmountCapturable <= p.Amount || broken("amount_capturable <= amount", true)) &&
+			(p.AmountCapturable == 0 || broken("amount_capturable == 0", true))
 	case StateRequiresCapture:
-		return (j.Amount >= 1 || broken("amount", true)) &&
-			(j.AmountCapturable >= 0 || broken("amount_capturable", true)) &&
-			(j.AmountReceived >= 0 || broken("amount_received", true)) &&
-			(j.PaymentMethod.Present() || broken("payment_method is present", true)) &&
-			(j.CaptureBefore.Present() || broken("capture_before is present", true)) &&
-			(!j.NextAction.Present() || broken("next_action is absent", true)) &&
-			(!j.CanceledAt.Present() || broken("canceled_at is absent", true)) &&
-			(j.AmountReceived <= j.Amount || broken("amount_received <= amount", true)) &&
-			(j.AmountCapturable <= j.Amount || broken("amount_capturable <= amount", true)) &&
-			(j.AmountCapturable >= 1 || broken("amount_capturable >= 1", true)) &&
-			(j.AmountReceived == 0 || broken("amount_received == 0", true))
+		return (p.Amount >= 1 || broken("amount", true)) &&
+			(p.AmountCapturable >= 0 || broken("amount_capturable", true)) &&
+			(p.AmountReceived >= 0 || broken("amount_received", true)) &&
+			(p.PaymentMethod.Present() || broken("payment_method is present", true)) &&
+			(p.CaptureBefore.Present() || broken("capture_before is present", true)) &&
+			(!p.NextAction.Present() || broken("next_action is absent", true)) &&
+			(!p.CanceledAt.Present() || broken("canceled_at is absent", true)) &&
+			(p.AmountReceived <= p.Amount || broken("amount_received <= amount", true)) &&
+			(p.AmountCapturable <= p.Amount || broken("amount_capturable <= amount", true)) &&
+			(p.AmountCapturable >= 1 || broken("amount_capturable >= 1", true)) &&
+			(p.AmountReceived == 0 || broken("amount_received == 0", true))
 	case StateSucceeded:
-		return (j.Amount >= 1 || broken("amount", true)) &&
-			(j.AmountCapturable >= 0 || broken("amount_capturable", true)) &&
-			(j.AmountReceived >= 0 || broken("amount_received", true)) &&
-			(j.PaymentMethod.Present() || broken("payment_method is present", true)) &&
-			(!j.NextAction.Present() || broken("next_action is absent", true)) &&
-			(!j.CaptureBefore.Present() || broken("capture_before is absent", true)) &&
-			(!j.CanceledAt.Present() || broken("canceled_at is absent", true)) &&
-			(j.AmountReceived <= j.Amount || broken("amount_received <= amount", true)) &&
-			(j.AmountCapturable <= j.Amount || broken("amount_capturable <= amount", true)) &&
-			(j.AmountReceived >= 1 || broken("amount_received >= 1", true)) &&
-			(j.AmountCapturable == 0 || broken("amount_capturable == 0", true))
+		return (p.Amount >= 1 || broken("amount", true)) &&
+			(p.AmountCapturable >= 0 || broken("amount_capturable", true)) &&
+			(p.AmountReceived >= 0 || broken("amount_received", true)) &&
+			(p.PaymentMethod.Present() || broken("payment_method is present", true)) &&
+			(!p.NextAction.Present() || broken("next_action is absent", true)) &&
+			(!p.CaptureBefore.Present() || broken("capture_before is absent", true)) &&
+			(!p.CanceledAt.Present() || broken("canceled_at is absent", true)) &&
+			(p.AmountReceived <= p.Amount || broken("amount_received <= amount", true)) &&
+			(p.AmountCapturable <= p.Amount || broken("amount_capturable <= amount", true)) &&
+			(p.AmountReceived >= 1 || broken("amount_received >= 1", true)) &&
+			(p.AmountCapturable == 0 || broken("amount_capturable == 0", true))
 	case StateCanceled:
-		return (j.Amount >= 1 || broken("amount", true)) &&
-			(j.AmountCapturable >= 0 || broken("amount_capturable", true)) &&
-			(j.AmountReceived >= 0 || broken("amount_received", true)) &&
-			(j.CanceledAt.Present() || broken("canceled_at is present", true)) &&
-			(j.CancellationReason.Present() || broken("cancellation_reason is present", true)) &&
-			(!j.NextAction.Present() || broken("next_action is absent", true)) &&
-			(!j.CaptureBefore.Present() || broken("capture_before is absent", true)) &&
-			(j.AmountReceived <= j.Amount || broken("amount_received <= amount", true)) &&
-			(j.AmountCapturable <= j.Amount || broken("amount_capturable <= amount", true)) &&
-			(j.AmountCapturable == 0 || broken("amount_capturable == 0", true)) &&
-			(j.AmountReceived == 0 || broken("amount_received == 0", true))
+		return (p.Amount >= 1 || broken("amount", true)) &&
+			(p.AmountCapturable >= 0 || broken("amount_capturable", true)) &&
+			(p.AmountReceived >= 0 || broken("amount_received", true)) &&
+			(p.CanceledAt.Present() || broken("canceled_at is present", true)) &&
+			(p.CancellationReason.Present() || broken("cancellation_reason is present", true)) &&
+			(!p.NextAction.Present() || broken("next_action is absent", true)) &&
+			(!p.CaptureBefore.Present() || broken("capture_before is absent", true)) &&
+			(p.AmountReceived <= p.Amount || broken("amount_received <= amount", true)) &&
+			(p.AmountCapturable <= p.Amount || broken("amount_capturable <= amount", true)) &&
+			(p.AmountCapturable == 0 || broken("amount_capturable == 0", true)) &&
+			(p.AmountReceived == 0 || broken("amount_received == 0", true))
 	}
 	return true
 }
 
 // broken returns the first MUST rule that the record breaks, or nothing.
-func (j *PaymentIntent) broken() (first string) {
-	j.rules(func(rule string, must bool) bool {
+func (p *PaymentIntent) broken() (first string) {
+	p.rules(func(rule string, must bool) bool {
 		if must {
 			first = rule
 		}
@@ -1103,55 +1103,56 @@ func (j *PaymentIntent) broken() (first string) {
 
 // step takes a step that was decided on a copy of the record, unless the copy
 // breaks a rule: then the record was stored by somebody else.
-func (j *PaymentIntent) step(op, event string, next *PaymentIntent, to State, now time.Time) (Event, error) {
+func (p *PaymentIntent) step(op, name string, next *PaymentIntent, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++
 	if now.After(next.UpdatedAt) {
 		next.UpdatedAt = now
 	}
 	if rule := next.broken(); rule != "" {
-		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+		return Event{}, p.refuseRule(op, fsm.ErrInvariant, rule)
 	}
-	e := Event{Name: event, From: j.State, To: to}
-	*j = *next
-	return e, nil
+	event := Event{Name: name, From: p.State, To: to}
+	*p = *next
+	return event, nil
 }
 
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
-func (j *PaymentIntent) refuse(op string, code fsm.Code) *fsm.Refusal {
-	return &fsm.Refusal{Code: code, Machine: "paymentintent", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
+func (p *PaymentIntent) refuse(op string, code fsm.Code) *fsm.Refusal {
+	return &fsm.Refusal{Code: code, Machine: "paymentintent", Operation: op, ID: p.ID, State: fsmimpl.InState(stateNames[:], p.State)}
 }
 
 // refuseState refuses an operation that is possible in other states than the
 // record's.
-func (j *PaymentIntent) refuseState(op, allowed string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrWrongState)
-	if j.State.Terminal() {
-		r.Code = fsm.ErrTerminal
+func (p *PaymentIntent) refuseState(op, allowed string) *fsm.Refusal {
+	refusal := p.refuse(op, fsm.ErrWrongState)
+	if p.State.Terminal() {
+		refusal.Code = fsm.ErrTerminal
 	}
-	r.Allowed = allowed
-	return r
+	refusal.Allowed = allowed
+	return refusal
 }
 
 // refuseGuard refuses by a guard, with the values that it looked at.
-func (j *PaymentIntent) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrGuard)
-	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
-	return r
+func (p *PaymentIntent) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	refusal := p.refuse(op, fsm.ErrGuard)
+	refusal.Guard, refusal.Message, refusal.Cause = guard, message, cause
+	refusal.Values = fsmimpl.Values(values...)
+	return refusal
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *PaymentIntent) refuseInput(op, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
+func (p *PaymentIntent) refuseInput(op, name, problem string) *fsm.Refusal {
+	refusal := p.refuse(op, fsm.ErrInvalidInput)
+	refusal.Name, refusal.Message = name, problem
+	return refusal
 }
 
 // refuseRule refuses a step after which the record would break a rule, or could
 // not hold a value.
-func (j *PaymentIntent) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
-	r := j.refuse(op, code)
-	r.Name = name
-	return r
+func (p *PaymentIntent) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	refusal := p.refuse(op, code)
+	refusal.Name = name
+	return refusal
 }

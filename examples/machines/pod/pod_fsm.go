@@ -199,26 +199,26 @@ type Pod struct {
 
 // Ref returns id and revision, so that a Pod is a target of Machine's
 // operations.
-func (j Pod) Ref() fsm.Ref {
-	return fsm.Ref{ID: j.ID, Rev: j.Rev}
+func (p Pod) Ref() fsm.Ref {
+	return fsm.Ref{ID: p.ID, Rev: p.Rev}
 }
 
 // Equal reports whether both records are the same in every field; times are
 // compared as instants.
-func (j Pod) Equal(other Pod) bool {
-	return j.ID == other.ID &&
-		j.State == other.State &&
-		j.Rev == other.Rev &&
-		j.CreatedAt.Equal(other.CreatedAt) &&
-		j.UpdatedAt.Equal(other.UpdatedAt) &&
-		j.RestartPolicy == other.RestartPolicy &&
-		j.Containers == other.Containers &&
-		j.Node == other.Node &&
-		j.Deadline.Present() == other.Deadline.Present() &&
-		j.Deadline.Or(time.Time{}).Equal(other.Deadline.Or(time.Time{})) &&
-		j.DeletionAt.Present() == other.DeletionAt.Present() &&
-		j.DeletionAt.Or(time.Time{}).Equal(other.DeletionAt.Or(time.Time{})) &&
-		j.StatusReason == other.StatusReason
+func (p Pod) Equal(other Pod) bool {
+	return p.ID == other.ID &&
+		p.State == other.State &&
+		p.Rev == other.Rev &&
+		p.CreatedAt.Equal(other.CreatedAt) &&
+		p.UpdatedAt.Equal(other.UpdatedAt) &&
+		p.RestartPolicy == other.RestartPolicy &&
+		p.Containers == other.Containers &&
+		p.Node == other.Node &&
+		p.Deadline.Present() == other.Deadline.Present() &&
+		p.Deadline.Or(time.Time{}).Equal(other.Deadline.Or(time.Time{})) &&
+		p.DeletionAt.Present() == other.DeletionAt.Present() &&
+		p.DeletionAt.Or(time.Time{}).Equal(other.DeletionAt.Or(time.Time{})) &&
+		p.StatusReason == other.StatusReason
 }
 
 // Event says what a call did to a record.
@@ -244,29 +244,29 @@ type CreateInput struct {
 // It sets restart_policy, containers and deadline to the inputs.
 func Create(id string, in CreateInput, now time.Time) (Pod, Event, error) {
 	now = driver.Time(now)
-	j := Pod{ID: id, CreatedAt: now}
+	p := Pod{ID: id, CreatedAt: now}
 	if !in.RestartPolicy.Valid() {
-		return Pod{}, Event{}, j.refuseInput("create", "restart_policy", "expected always, on_failure or never")
+		return Pod{}, Event{}, p.refuseInput("create", "restart_policy", "expected always, on_failure or never")
 	}
 	if in.Containers < 1 {
-		return Pod{}, Event{}, j.refuseInput("create", "containers", "expected 1 or more")
+		return Pod{}, Event{}, p.refuseInput("create", "containers", "expected 1 or more")
 	}
 	in.Deadline = fsmimpl.CutTime(in.Deadline)
 	if err := fsmimpl.CheckOptionalTime(in.Deadline); err != nil {
-		return Pod{}, Event{}, j.refuseInput("create", "deadline", err.Error())
+		return Pod{}, Event{}, p.refuseInput("create", "deadline", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Pod{}, Event{}, j.refuseInput("create", "id", err.Error())
+		return Pod{}, Event{}, p.refuseInput("create", "id", err.Error())
 	}
-	next := j
+	next := p
 	next.RestartPolicy = in.RestartPolicy
 	next.Containers = in.Containers
 	next.Deadline = in.Deadline
-	e, err := j.step("create", EventCreated, &next, StatePending, now)
+	event, err := p.step("create", EventCreated, &next, StatePending, now)
 	if err != nil {
 		return Pod{}, Event{}, err
 	}
-	return j, e, nil
+	return p, event, nil
 }
 
 // BindInput holds the inputs of Bind.
@@ -282,20 +282,20 @@ type BindInput struct {
 //
 // It is refused unless:
 //   - unbound: node is absent (ErrAlreadyBound)
-func (j *Pod) Bind(in BindInput, now time.Time) (Event, error) {
+func (p *Pod) Bind(in BindInput, now time.Time) (Event, error) {
 	if err := fsmimpl.CheckText(in.Node); err != nil {
-		return Event{}, j.refuseInput("bind", "node", err.Error())
+		return Event{}, p.refuseInput("bind", "node", err.Error())
 	}
-	if j.State != StatePending {
-		return Event{}, j.refuseState("bind", "pending")
+	if p.State != StatePending {
+		return Event{}, p.refuseState("bind", "pending")
 	}
 	now = driver.Time(now)
-	if j.Node.Present() {
-		return Event{}, j.refuseGuard("bind", "unbound", "", ErrAlreadyBound, "node", j.Node)
+	if p.Node.Present() {
+		return Event{}, p.refuseGuard("bind", "unbound", "", ErrAlreadyBound, "node", p.Node)
 	}
-	next := *j
+	next := *p
 	next.Node = fsm.Some(in.Node)
-	return j.step("bind", EventBound, &next, j.State, now)
+	return p.step("bind", EventBound, &next, p.State, now)
 }
 
 // ReportInput holds the inputs of Report.
@@ -331,57 +331,57 @@ type ReportInput struct {
 //     status_reason
 //   - if restart_policy == never: to failed
 //   - otherwise: to running; it clears status_reason
-func (j *Pod) Report(in ReportInput, actor string, now time.Time) (Event, error) {
-	if err := j.asked("report", actor); err != nil {
+func (p *Pod) Report(in ReportInput, actor string, now time.Time) (Event, error) {
+	if err := p.asked("report", actor); err != nil {
 		return Event{}, err
 	}
 	if in.Waiting < 0 {
-		return Event{}, j.refuseInput("report", "waiting", "expected 0 or more")
+		return Event{}, p.refuseInput("report", "waiting", "expected 0 or more")
 	}
 	if in.Restarting < 0 {
-		return Event{}, j.refuseInput("report", "restarting", "expected 0 or more")
+		return Event{}, p.refuseInput("report", "restarting", "expected 0 or more")
 	}
 	if in.Running < 0 {
-		return Event{}, j.refuseInput("report", "running", "expected 0 or more")
+		return Event{}, p.refuseInput("report", "running", "expected 0 or more")
 	}
 	if in.Failed < 0 {
-		return Event{}, j.refuseInput("report", "failed", "expected 0 or more")
+		return Event{}, p.refuseInput("report", "failed", "expected 0 or more")
 	}
-	if j.State != StatePending && j.State != StateRunning && j.State != StateUnknown {
-		return Event{}, j.refuseState("report", "pending, running, unknown")
+	if p.State != StatePending && p.State != StateRunning && p.State != StateUnknown {
+		return Event{}, p.refuseState("report", "pending, running, unknown")
 	}
 	now = driver.Time(now)
-	if j.Node != fsm.Some(actor) {
-		return Event{}, j.refuseGuard("report", "own_kubelet", "", ErrNotItsNode, "node", j.Node, "actor", actor)
+	if p.Node != fsm.Some(actor) {
+		return Event{}, p.refuseGuard("report", "own_kubelet", "", ErrNotItsNode, "node", p.Node, "actor", actor)
 	}
-	if in.Waiting > j.Containers {
-		return Event{}, j.refuseGuard("report", "all_counted", "", ErrTooManyContainers, "input.waiting", in.Waiting, "containers", j.Containers)
+	if in.Waiting > p.Containers {
+		return Event{}, p.refuseGuard("report", "all_counted", "", ErrTooManyContainers, "input.waiting", in.Waiting, "containers", p.Containers)
 	}
 	switch {
-	case j.State == StatePending && in.Waiting >= 1:
-		next := *j
-		return j.step("report", EventReported, &next, j.State, now)
-	case (j.State == StateRunning || j.State == StateUnknown) && in.Waiting >= 1:
-		return Event{}, j.refuseGuard("report", "ran_already", "", ErrRanAlready)
+	case p.State == StatePending && in.Waiting >= 1:
+		next := *p
+		return p.step("report", EventReported, &next, p.State, now)
+	case (p.State == StateRunning || p.State == StateUnknown) && in.Waiting >= 1:
+		return Event{}, p.refuseGuard("report", "ran_already", "", ErrRanAlready)
 	case in.Running >= 1:
-		next := *j
+		next := *p
 		next.StatusReason = fsm.Optional[string]{}
-		return j.step("report", EventReported, &next, StateRunning, now)
-	case j.RestartPolicy == RestartPolicyAlways:
-		next := *j
+		return p.step("report", EventReported, &next, StateRunning, now)
+	case p.RestartPolicy == RestartPolicyAlways:
+		next := *p
 		next.StatusReason = fsm.Optional[string]{}
-		return j.step("report", EventReported, &next, StateRunning, now)
+		return p.step("report", EventReported, &next, StateRunning, now)
 	case in.Failed == 0 && in.Restarting == 0:
-		next := *j
+		next := *p
 		next.StatusReason = fsm.Optional[string]{}
-		return j.step("report", EventReported, &next, StateSucceeded, now)
-	case j.RestartPolicy == RestartPolicyNever:
-		next := *j
-		return j.step("report", EventReported, &next, StateFailed, now)
+		return p.step("report", EventReported, &next, StateSucceeded, now)
+	case p.RestartPolicy == RestartPolicyNever:
+		next := *p
+		return p.step("report", EventReported, &next, StateFailed, now)
 	default:
-		next := *j
+		next := *p
 		next.StatusReason = fsm.Optional[string]{}
-		return j.step("report", EventReported, &next, StateRunning, now)
+		return p.step("report", EventReported, &next, StateRunning, now)
 	}
 }
 
@@ -397,17 +397,17 @@ type LoseContactInput struct {
 // The system runs it, without an actor.
 //
 // It sets status_reason to the input.
-func (j *Pod) LoseContact(in LoseContactInput, now time.Time) (Event, error) {
+func (p *Pod) LoseContact(in LoseContactInput, now time.Time) (Event, error) {
 	if err := fsmimpl.CheckText(in.StatusReason); err != nil {
-		return Event{}, j.refuseInput("lose_contact", "status_reason", err.Error())
+		return Event{}, p.refuseInput("lose_contact", "status_reason", err.Error())
 	}
-	if j.State != StateRunning {
-		return Event{}, j.refuseState("lose_contact", "running")
+	if p.State != StateRunning {
+		return Event{}, p.refuseState("lose_contact", "running")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *p
 	next.StatusReason = fsm.Some(in.StatusReason)
-	return j.step("lose_contact", EventContactLost, &next, StateUnknown, now)
+	return p.step("lose_contact", EventContactLost, &next, StateUnknown, now)
 }
 
 // ExceedDeadlineInput holds the inputs of ExceedDeadline.
@@ -422,17 +422,17 @@ type ExceedDeadlineInput struct {
 // The system runs it, without an actor.
 //
 // It sets status_reason to the input.
-func (j *Pod) ExceedDeadline(in ExceedDeadlineInput, now time.Time) (Event, error) {
+func (p *Pod) ExceedDeadline(in ExceedDeadlineInput, now time.Time) (Event, error) {
 	if err := fsmimpl.CheckText(in.StatusReason); err != nil {
-		return Event{}, j.refuseInput("exceed_deadline", "status_reason", err.Error())
+		return Event{}, p.refuseInput("exceed_deadline", "status_reason", err.Error())
 	}
-	if j.State != StatePending && j.State != StateRunning {
-		return Event{}, j.refuseState("exceed_deadline", "pending, running")
+	if p.State != StatePending && p.State != StateRunning {
+		return Event{}, p.refuseState("exceed_deadline", "pending, running")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *p
 	next.StatusReason = fsm.Some(in.StatusReason)
-	return j.step("exceed_deadline", EventDeadlineExceeded, &next, StateFailed, now)
+	return p.step("exceed_deadline", EventDeadlineExceeded, &next, StateFailed, now)
 }
 
 // EvictInput holds the inputs of Evict.
@@ -445,17 +445,17 @@ type EvictInput struct {
 // The node, the scheduler or an operator needs its room.
 //
 // It sets status_reason to the input.
-func (j *Pod) Evict(in EvictInput, now time.Time) (Event, error) {
+func (p *Pod) Evict(in EvictInput, now time.Time) (Event, error) {
 	if err := fsmimpl.CheckText(in.StatusReason); err != nil {
-		return Event{}, j.refuseInput("evict", "status_reason", err.Error())
+		return Event{}, p.refuseInput("evict", "status_reason", err.Error())
 	}
-	if j.State != StatePending && j.State != StateRunning {
-		return Event{}, j.refuseState("evict", "pending, running")
+	if p.State != StatePending && p.State != StateRunning {
+		return Event{}, p.refuseState("evict", "pending, running")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *p
 	next.StatusReason = fsm.Some(in.StatusReason)
-	return j.step("evict", EventEvicted, &next, StateFailed, now)
+	return p.step("evict", EventEvicted, &next, StateFailed, now)
 }
 
 // DeleteInput holds the inputs of Delete.
@@ -471,21 +471,21 @@ type DeleteInput struct {
 //
 // It is refused unless:
 //   - never_deleted: deletion_at is absent (ErrDeletedAlready)
-func (j *Pod) Delete(in DeleteInput, now time.Time) (Event, error) {
+func (p *Pod) Delete(in DeleteInput, now time.Time) (Event, error) {
 	in.DeletionAt = driver.Time(in.DeletionAt)
 	if err := fsmimpl.CheckTime(in.DeletionAt); err != nil {
-		return Event{}, j.refuseInput("delete", "deletion_at", err.Error())
+		return Event{}, p.refuseInput("delete", "deletion_at", err.Error())
 	}
-	if j.State != StatePending && j.State != StateRunning && j.State != StateUnknown {
-		return Event{}, j.refuseState("delete", "pending, running, unknown")
+	if p.State != StatePending && p.State != StateRunning && p.State != StateUnknown {
+		return Event{}, p.refuseState("delete", "pending, running, unknown")
 	}
 	now = driver.Time(now)
-	if j.DeletionAt.Present() {
-		return Event{}, j.refuseGuard("delete", "never_deleted", "", ErrDeletedAlready, "deletion_at", j.DeletionAt)
+	if p.DeletionAt.Present() {
+		return Event{}, p.refuseGuard("delete", "never_deleted", "", ErrDeletedAlready, "deletion_at", p.DeletionAt)
 	}
-	next := *j
+	next := *p
 	next.DeletionAt = fsm.Some(in.DeletionAt)
-	return j.step("delete", EventDeletionRequested, &next, j.State, now)
+	return p.step("delete", EventDeletionRequested, &next, p.State, now)
 }
 
 // HastenInput holds the inputs of Hasten.
@@ -501,21 +501,21 @@ type HastenInput struct {
 //
 // It is refused unless:
 //   - shorter_grace: input.deletion_at < deletion_at (ErrGraceNotShorter)
-func (j *Pod) Hasten(in HastenInput, now time.Time) (Event, error) {
+func (p *Pod) Hasten(in HastenInput, now time.Time) (Event, error) {
 	in.DeletionAt = driver.Time(in.DeletionAt)
 	if err := fsmimpl.CheckTime(in.DeletionAt); err != nil {
-		return Event{}, j.refuseInput("hasten", "deletion_at", err.Error())
+		return Event{}, p.refuseInput("hasten", "deletion_at", err.Error())
 	}
-	if j.State != StatePending && j.State != StateRunning && j.State != StateUnknown {
-		return Event{}, j.refuseState("hasten", "pending, running, unknown")
+	if p.State != StatePending && p.State != StateRunning && p.State != StateUnknown {
+		return Event{}, p.refuseState("hasten", "pending, running, unknown")
 	}
 	now = driver.Time(now)
-	if !j.DeletionAt.Present() || !in.DeletionAt.Before(j.DeletionAt.Or(time.Time{})) {
-		return Event{}, j.refuseGuard("hasten", "shorter_grace", "", ErrGraceNotShorter, "input.deletion_at", in.DeletionAt, "deletion_at", j.DeletionAt)
+	if !p.DeletionAt.Present() || !in.DeletionAt.Before(p.DeletionAt.Or(time.Time{})) {
+		return Event{}, p.refuseGuard("hasten", "shorter_grace", "", ErrGraceNotShorter, "input.deletion_at", in.DeletionAt, "deletion_at", p.DeletionAt)
 	}
-	next := *j
+	next := *p
 	next.DeletionAt = fsm.Some(in.DeletionAt)
-	return j.step("hasten", EventDeletionHastened, &next, j.State, now)
+	return p.step("hasten", EventDeletionHastened, &next, p.State, now)
 }
 
 // CollectInput holds the inputs of Collect.
@@ -530,51 +530,51 @@ type CollectInput struct {
 // The system runs it, without an actor.
 //
 // It sets status_reason to the input.
-func (j *Pod) Collect(in CollectInput, now time.Time) (Event, error) {
+func (p *Pod) Collect(in CollectInput, now time.Time) (Event, error) {
 	if err := fsmimpl.CheckText(in.StatusReason); err != nil {
-		return Event{}, j.refuseInput("collect", "status_reason", err.Error())
+		return Event{}, p.refuseInput("collect", "status_reason", err.Error())
 	}
-	if j.State != StatePending && j.State != StateRunning && j.State != StateUnknown {
-		return Event{}, j.refuseState("collect", "pending, running, unknown")
+	if p.State != StatePending && p.State != StateRunning && p.State != StateUnknown {
+		return Event{}, p.refuseState("collect", "pending, running, unknown")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *p
 	next.StatusReason = fsm.Some(in.StatusReason)
-	return j.step("collect", EventCollected, &next, StateFailed, now)
+	return p.step("collect", EventCollected, &next, StateFailed, now)
 }
 
 // Can reports whether an operation is possible in the state of the Pod: nil, or
 // the refusal that its method returns. It does not look at guards and inputs;
 // to try these, call the method on a copy.
-func (j Pod) Can(operation string) error {
+func (p Pod) Can(operation string) error {
 	possible, allowed := false, ""
 	switch operation {
 	case OpBind:
-		possible, allowed = j.State == StatePending, "pending"
+		possible, allowed = p.State == StatePending, "pending"
 	case OpReport, OpDelete, OpHasten, OpCollect:
-		possible, allowed = j.State == StatePending || j.State == StateRunning || j.State == StateUnknown, "pending, running, unknown"
+		possible, allowed = p.State == StatePending || p.State == StateRunning || p.State == StateUnknown, "pending, running, unknown"
 	case OpLoseContact:
-		possible, allowed = j.State == StateRunning, "running"
+		possible, allowed = p.State == StateRunning, "running"
 	case OpExceedDeadline, OpEvict:
-		possible, allowed = j.State == StatePending || j.State == StateRunning, "pending, running"
+		possible, allowed = p.State == StatePending || p.State == StateRunning, "pending, running"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation, allowed)
+	return p.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Pod breaks. Operations refuse one that breaks a
 // MUST rule.
-func Check(j Pod) []fsm.Violation {
+func Check(p Pod) []fsm.Violation {
 	var found []fsm.Violation
-	if !j.State.Valid() {
+	if !p.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if !j.RestartPolicy.Valid() {
+	if !p.RestartPolicy.Valid() {
 		found = append(found, fsm.Violation{Rule: "restart_policy", Must: true})
 	}
-	j.rules(func(rule string, must bool) bool {
+	p.rules(func(rule string, must bool) bool {
 		found = append(found, fsm.Violation{Rule: rule, Must: must})
 		return true
 	})
@@ -583,28 +583,28 @@ func Check(j Pod) []fsm.Violation {
 
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
-func (j *Pod) rules(broken func(rule string, must bool) bool) bool {
-	switch j.State {
+func (p *Pod) rules(broken func(rule string, must bool) bool) bool {
+	switch p.State {
 	case StatePending, StateFailed:
-		return (j.Containers >= 1 || broken("containers", true))
+		return (p.Containers >= 1 || broken("containers", true))
 	case StateRunning:
-		return (j.Containers >= 1 || broken("containers", true)) &&
-			(j.Node.Present() || broken("node is present", true))
+		return (p.Containers >= 1 || broken("containers", true)) &&
+			(p.Node.Present() || broken("node is present", true))
 	case StateSucceeded:
-		return (j.Containers >= 1 || broken("containers", true)) &&
-			(j.Node.Present() || broken("node is present", true)) &&
-			(j.RestartPolicy != RestartPolicyAlways || broken("restart_policy != always", true))
+		return (p.Containers >= 1 || broken("containers", true)) &&
+			(p.Node.Present() || broken("node is present", true)) &&
+			(p.RestartPolicy != RestartPolicyAlways || broken("restart_policy != always", true))
 	case StateUnknown:
-		return (j.Containers >= 1 || broken("containers", true)) &&
-			(j.Node.Present() || broken("node is present", true)) &&
-			(j.StatusReason.Present() || broken("status_reason is present", true))
+		return (p.Containers >= 1 || broken("containers", true)) &&
+			(p.Node.Present() || broken("node is present", true)) &&
+			(p.StatusReason.Present() || broken("status_reason is present", true))
 	}
 	return true
 }
 
 // broken returns the first MUST rule that the record breaks, or nothing.
-func (j *Pod) broken() (first string) {
-	j.rules(func(rule string, must bool) bool {
+func (p *Pod) broken() (first string) {
+	p.rules(func(rule string, must bool) bool {
 		if must {
 			first = rule
 		}
@@ -615,66 +615,67 @@ func (j *Pod) broken() (first string) {
 
 // step takes a step that was decided on a copy of the record, unless the copy
 // breaks a rule: then the record was stored by somebody else.
-func (j *Pod) step(op, event string, next *Pod, to State, now time.Time) (Event, error) {
+func (p *Pod) step(op, name string, next *Pod, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++
 	if now.After(next.UpdatedAt) {
 		next.UpdatedAt = now
 	}
 	if rule := next.broken(); rule != "" {
-		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+		return Event{}, p.refuseRule(op, fsm.ErrInvariant, rule)
 	}
-	e := Event{Name: event, From: j.State, To: to}
-	*j = *next
-	return e, nil
+	event := Event{Name: name, From: p.State, To: to}
+	*p = *next
+	return event, nil
 }
 
 // asked refuses a call whose actor cannot be one.
-func (j *Pod) asked(op, actor string) error {
+func (p *Pod) asked(op, actor string) error {
 	if actor == "" {
-		return j.refuse(op, fsm.ErrActorMissing)
+		return p.refuse(op, fsm.ErrActorMissing)
 	}
 	if err := driver.CheckID(actor); err != nil {
-		return j.refuseInput(op, "actor", err.Error())
+		return p.refuseInput(op, "actor", err.Error())
 	}
 	return nil
 }
 
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
-func (j *Pod) refuse(op string, code fsm.Code) *fsm.Refusal {
-	return &fsm.Refusal{Code: code, Machine: "pod", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
+func (p *Pod) refuse(op string, code fsm.Code) *fsm.Refusal {
+	return &fsm.Refusal{Code: code, Machine: "pod", Operation: op, ID: p.ID, State: fsmimpl.InState(stateNames[:], p.State)}
 }
 
 // refuseState refuses an operation that is possible in other states than the
 // record's.
-func (j *Pod) refuseState(op, allowed string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrWrongState)
-	if j.State.Terminal() {
-		r.Code = fsm.ErrTerminal
+func (p *Pod) refuseState(op, allowed string) *fsm.Refusal {
+	refusal := p.refuse(op, fsm.ErrWrongState)
+	if p.State.Terminal() {
+		refusal.Code = fsm.ErrTerminal
 	}
-	r.Allowed = allowed
-	return r
+	refusal.Allowed = allowed
+	return refusal
 }
 
 // refuseGuard refuses by a guard, with the values that it looked at.
-func (j *Pod) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrGuard)
-	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
-	return r
+func (p *Pod) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	refusal := p.refuse(op, fsm.ErrGuard)
+	refusal.Guard, refusal.Message, refusal.Cause = guard, message, cause
+	refusal.Values = fsmimpl.Values(values...)
+	return refusal
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Pod) refuseInput(op, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
+func (p *Pod) refuseInput(op, name, problem string) *fsm.Refusal {
+	refusal := p.refuse(op, fsm.ErrInvalidInput)
+	refusal.Name, refusal.Message = name, problem
+	return refusal
 }
 
 // refuseRule refuses a step after which the record would break a rule, or could
 // not hold a value.
-func (j *Pod) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
-	r := j.refuse(op, code)
-	r.Name = name
-	return r
+func (p *Pod) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	refusal := p.refuse(op, code)
+	refusal.Name = name
+	return refusal
 }

@@ -260,23 +260,23 @@ type Stream struct {
 
 // Ref returns id and revision, so that a Stream is a target of Machine's
 // operations.
-func (j Stream) Ref() fsm.Ref {
-	return fsm.Ref{ID: j.ID, Rev: j.Rev}
+func (s Stream) Ref() fsm.Ref {
+	return fsm.Ref{ID: s.ID, Rev: s.Rev}
 }
 
 // Equal reports whether both records are the same in every field; times are
 // compared as instants.
-func (j Stream) Equal(other Stream) bool {
-	return j.ID == other.ID &&
-		j.State == other.State &&
-		j.Rev == other.Rev &&
-		j.CreatedAt.Equal(other.CreatedAt) &&
-		j.UpdatedAt.Equal(other.UpdatedAt) &&
-		j.Connection == other.Connection &&
-		j.Number == other.Number &&
-		j.Initiator == other.Initiator &&
-		j.ClosedBy == other.ClosedBy &&
-		j.ErrorCode == other.ErrorCode
+func (s Stream) Equal(other Stream) bool {
+	return s.ID == other.ID &&
+		s.State == other.State &&
+		s.Rev == other.Rev &&
+		s.CreatedAt.Equal(other.CreatedAt) &&
+		s.UpdatedAt.Equal(other.UpdatedAt) &&
+		s.Connection == other.Connection &&
+		s.Number == other.Number &&
+		s.Initiator == other.Initiator &&
+		s.ClosedBy == other.ClosedBy &&
+		s.ErrorCode == other.ErrorCode
 }
 
 // Event says what a call did to a record.
@@ -302,28 +302,28 @@ type NameInput struct {
 // It sets connection, number and initiator to the inputs.
 func Name(id string, in NameInput, now time.Time) (Stream, Event, error) {
 	now = driver.Time(now)
-	j := Stream{ID: id, CreatedAt: now}
+	s := Stream{ID: id, CreatedAt: now}
 	if err := fsmimpl.CheckText(in.Connection); err != nil {
-		return Stream{}, Event{}, j.refuseInput("name", "connection", err.Error())
+		return Stream{}, Event{}, s.refuseInput("name", "connection", err.Error())
 	}
 	if in.Number < 1 || in.Number > 2147483647 {
-		return Stream{}, Event{}, j.refuseInput("name", "number", "expected 1 to 2147483647")
+		return Stream{}, Event{}, s.refuseInput("name", "number", "expected 1 to 2147483647")
 	}
 	if !in.Initiator.Valid() {
-		return Stream{}, Event{}, j.refuseInput("name", "initiator", "expected local or remote")
+		return Stream{}, Event{}, s.refuseInput("name", "initiator", "expected local or remote")
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Stream{}, Event{}, j.refuseInput("name", "id", err.Error())
+		return Stream{}, Event{}, s.refuseInput("name", "id", err.Error())
 	}
-	next := j
+	next := s
 	next.Connection = in.Connection
 	next.Number = in.Number
 	next.Initiator = in.Initiator
-	e, err := j.step("name", EventNamed, &next, StateIdle, now)
+	event, err := s.step("name", EventNamed, &next, StateIdle, now)
 	if err != nil {
 		return Stream{}, Event{}, err
 	}
-	return j, e, nil
+	return s, event, nil
 }
 
 // SendHeadersInput holds the inputs of SendHeaders.
@@ -351,35 +351,35 @@ type SendHeadersPeers struct {
 //   - if it was reserved_local or half_closed_remote and input.end_stream ==
 //     true: to closed; it sets closed_by to end_stream
 //   - if it was reserved_local or half_closed_remote: to half_closed_remote
-func (j *Stream) SendHeaders(in SendHeadersInput, peers SendHeadersPeers, now time.Time) (Event, error) {
-	if j.State != StateIdle &&
-		j.State != StateReservedLocal &&
-		j.State != StateOpen &&
-		j.State != StateHalfClosedRemote {
-		return Event{}, j.refuseState("send_headers", "idle, reserved_local, open, half_closed_remote")
+func (s *Stream) SendHeaders(in SendHeadersInput, peers SendHeadersPeers, now time.Time) (Event, error) {
+	if s.State != StateIdle &&
+		s.State != StateReservedLocal &&
+		s.State != StateOpen &&
+		s.State != StateHalfClosedRemote {
+		return Event{}, s.refuseState("send_headers", "idle, reserved_local, open, half_closed_remote")
 	}
 	now = driver.Time(now)
 	if peers.Room >= 100 {
-		return Event{}, j.refuseGuard("send_headers", "room", "", ErrRefusedStream, "others", peers.Room)
+		return Event{}, s.refuseGuard("send_headers", "room", "", ErrRefusedStream, "others", peers.Room)
 	}
 	switch {
-	case j.State == StateIdle && j.Initiator == InitiatorRemote:
-		return Event{}, j.refuseGuard("send_headers", "not_initiator", "", ErrNotInitiator)
-	case (j.State == StateIdle || j.State == StateOpen) && in.EndStream:
-		next := *j
-		return j.step("send_headers", EventHeadersSent, &next, StateHalfClosedLocal, now)
-	case j.State == StateIdle || j.State == StateOpen:
-		next := *j
-		return j.step("send_headers", EventHeadersSent, &next, StateOpen, now)
-	case (j.State == StateReservedLocal || j.State == StateHalfClosedRemote) && in.EndStream:
-		next := *j
+	case s.State == StateIdle && s.Initiator == InitiatorRemote:
+		return Event{}, s.refuseGuard("send_headers", "not_initiator", "", ErrNotInitiator)
+	case (s.State == StateIdle || s.State == StateOpen) && in.EndStream:
+		next := *s
+		return s.step("send_headers", EventHeadersSent, &next, StateHalfClosedLocal, now)
+	case s.State == StateIdle || s.State == StateOpen:
+		next := *s
+		return s.step("send_headers", EventHeadersSent, &next, StateOpen, now)
+	case (s.State == StateReservedLocal || s.State == StateHalfClosedRemote) && in.EndStream:
+		next := *s
 		next.ClosedBy = fsm.Some(ClosedByEndStream)
-		return j.step("send_headers", EventHeadersSent, &next, StateClosed, now)
-	case j.State == StateReservedLocal || j.State == StateHalfClosedRemote:
-		next := *j
-		return j.step("send_headers", EventHeadersSent, &next, StateHalfClosedRemote, now)
+		return s.step("send_headers", EventHeadersSent, &next, StateClosed, now)
+	case s.State == StateReservedLocal || s.State == StateHalfClosedRemote:
+		next := *s
+		return s.step("send_headers", EventHeadersSent, &next, StateHalfClosedRemote, now)
 	default:
-		return Event{}, j.refuseRule("send_headers", fsm.ErrInvariant, "choose")
+		return Event{}, s.refuseRule("send_headers", fsm.ErrInvariant, "choose")
 	}
 }
 
@@ -417,44 +417,44 @@ type RecvHeadersPeers struct {
 //   - if it was reserved_local: refused with ErrProtocolError
 //   - if closed_by == rst_sent: recorded, and nothing changes
 //   - otherwise: refused with ErrStreamClosed
-func (j *Stream) RecvHeaders(in RecvHeadersInput, peers RecvHeadersPeers, now time.Time) (Event, error) {
-	if j.State != StateIdle &&
-		j.State != StateReservedLocal &&
-		j.State != StateReservedRemote &&
-		j.State != StateOpen &&
-		j.State != StateHalfClosedLocal &&
-		j.State != StateHalfClosedRemote &&
-		j.State != StateClosed {
-		return Event{}, j.refuseState("recv_headers", "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote, closed")
+func (s *Stream) RecvHeaders(in RecvHeadersInput, peers RecvHeadersPeers, now time.Time) (Event, error) {
+	if s.State != StateIdle &&
+		s.State != StateReservedLocal &&
+		s.State != StateReservedRemote &&
+		s.State != StateOpen &&
+		s.State != StateHalfClosedLocal &&
+		s.State != StateHalfClosedRemote &&
+		s.State != StateClosed {
+		return Event{}, s.refuseState("recv_headers", "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote, closed")
 	}
 	now = driver.Time(now)
 	if peers.Room >= 100 {
-		return Event{}, j.refuseGuard("recv_headers", "room", "", ErrRefusedStream, "others", peers.Room)
+		return Event{}, s.refuseGuard("recv_headers", "room", "", ErrRefusedStream, "others", peers.Room)
 	}
 	switch {
-	case j.State == StateIdle && j.Initiator == InitiatorLocal:
-		return Event{}, j.refuseGuard("recv_headers", "protocol_error", "", ErrProtocolError)
-	case (j.State == StateIdle || j.State == StateOpen) && in.EndStream:
-		next := *j
-		return j.step("recv_headers", EventHeadersReceived, &next, StateHalfClosedRemote, now)
-	case j.State == StateIdle || j.State == StateOpen:
-		next := *j
-		return j.step("recv_headers", EventHeadersReceived, &next, StateOpen, now)
-	case (j.State == StateReservedRemote || j.State == StateHalfClosedLocal) && in.EndStream:
-		next := *j
+	case s.State == StateIdle && s.Initiator == InitiatorLocal:
+		return Event{}, s.refuseGuard("recv_headers", "protocol_error", "", ErrProtocolError)
+	case (s.State == StateIdle || s.State == StateOpen) && in.EndStream:
+		next := *s
+		return s.step("recv_headers", EventHeadersReceived, &next, StateHalfClosedRemote, now)
+	case s.State == StateIdle || s.State == StateOpen:
+		next := *s
+		return s.step("recv_headers", EventHeadersReceived, &next, StateOpen, now)
+	case (s.State == StateReservedRemote || s.State == StateHalfClosedLocal) && in.EndStream:
+		next := *s
 		next.ClosedBy = fsm.Some(ClosedByEndStream)
-		return j.step("recv_headers", EventHeadersReceived, &next, StateClosed, now)
-	case j.State == StateReservedRemote || j.State == StateHalfClosedLocal:
-		next := *j
-		return j.step("recv_headers", EventHeadersReceived, &next, StateHalfClosedLocal, now)
-	case j.State == StateHalfClosedRemote:
-		return Event{}, j.refuseGuard("recv_headers", "stream_closed", "", ErrStreamClosed)
-	case j.State == StateReservedLocal:
-		return Event{}, j.refuseGuard("recv_headers", "protocol_error", "", ErrProtocolError)
-	case j.ClosedBy == fsm.Some(ClosedByRstSent):
-		return j.note(EventHeadersReceived, ""), nil
+		return s.step("recv_headers", EventHeadersReceived, &next, StateClosed, now)
+	case s.State == StateReservedRemote || s.State == StateHalfClosedLocal:
+		next := *s
+		return s.step("recv_headers", EventHeadersReceived, &next, StateHalfClosedLocal, now)
+	case s.State == StateHalfClosedRemote:
+		return Event{}, s.refuseGuard("recv_headers", "stream_closed", "", ErrStreamClosed)
+	case s.State == StateReservedLocal:
+		return Event{}, s.refuseGuard("recv_headers", "protocol_error", "", ErrProtocolError)
+	case s.ClosedBy == fsm.Some(ClosedByRstSent):
+		return s.note(EventHeadersReceived, ""), nil
 	default:
-		return Event{}, j.refuseGuard("recv_headers", "stream_closed", "", ErrStreamClosed)
+		return Event{}, s.refuseGuard("recv_headers", "stream_closed", "", ErrStreamClosed)
 	}
 }
 
@@ -470,22 +470,22 @@ type SendDataInput struct {
 //   - if input.end_stream == false: it stays where it is
 //   - if it was open: to half_closed_local
 //   - otherwise: to closed; it sets closed_by to end_stream
-func (j *Stream) SendData(in SendDataInput, now time.Time) (Event, error) {
-	if j.State != StateOpen && j.State != StateHalfClosedRemote {
-		return Event{}, j.refuseState("send_data", "open, half_closed_remote")
+func (s *Stream) SendData(in SendDataInput, now time.Time) (Event, error) {
+	if s.State != StateOpen && s.State != StateHalfClosedRemote {
+		return Event{}, s.refuseState("send_data", "open, half_closed_remote")
 	}
 	now = driver.Time(now)
 	switch {
 	case !in.EndStream:
-		next := *j
-		return j.step("send_data", EventDataSent, &next, j.State, now)
-	case j.State == StateOpen:
-		next := *j
-		return j.step("send_data", EventDataSent, &next, StateHalfClosedLocal, now)
+		next := *s
+		return s.step("send_data", EventDataSent, &next, s.State, now)
+	case s.State == StateOpen:
+		next := *s
+		return s.step("send_data", EventDataSent, &next, StateHalfClosedLocal, now)
 	default:
-		next := *j
+		next := *s
 		next.ClosedBy = fsm.Some(ClosedByEndStream)
-		return j.step("send_data", EventDataSent, &next, StateClosed, now)
+		return s.step("send_data", EventDataSent, &next, StateClosed, now)
 	}
 }
 
@@ -510,36 +510,36 @@ type RecvDataInput struct {
 //   - if input.end_stream == false: it stays where it is
 //   - if it was open: to half_closed_remote
 //   - otherwise: to closed; it sets closed_by to end_stream
-func (j *Stream) RecvData(in RecvDataInput, now time.Time) (Event, error) {
-	if j.State != StateIdle &&
-		j.State != StateReservedLocal &&
-		j.State != StateReservedRemote &&
-		j.State != StateOpen &&
-		j.State != StateHalfClosedLocal &&
-		j.State != StateHalfClosedRemote &&
-		j.State != StateClosed {
-		return Event{}, j.refuseState("recv_data", "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote, closed")
+func (s *Stream) RecvData(in RecvDataInput, now time.Time) (Event, error) {
+	if s.State != StateIdle &&
+		s.State != StateReservedLocal &&
+		s.State != StateReservedRemote &&
+		s.State != StateOpen &&
+		s.State != StateHalfClosedLocal &&
+		s.State != StateHalfClosedRemote &&
+		s.State != StateClosed {
+		return Event{}, s.refuseState("recv_data", "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote, closed")
 	}
 	now = driver.Time(now)
 	switch {
-	case j.State == StateIdle || j.State == StateReservedLocal || j.State == StateReservedRemote:
-		return Event{}, j.refuseGuard("recv_data", "protocol_error", "", ErrProtocolError)
-	case j.State == StateHalfClosedRemote:
-		return Event{}, j.refuseGuard("recv_data", "stream_closed", "", ErrStreamClosed)
-	case j.State == StateClosed && j.ClosedBy == fsm.Some(ClosedByRstSent):
-		return j.note(EventDataReceived, ""), nil
-	case j.State == StateClosed:
-		return Event{}, j.refuseGuard("recv_data", "stream_closed", "", ErrStreamClosed)
+	case s.State == StateIdle || s.State == StateReservedLocal || s.State == StateReservedRemote:
+		return Event{}, s.refuseGuard("recv_data", "protocol_error", "", ErrProtocolError)
+	case s.State == StateHalfClosedRemote:
+		return Event{}, s.refuseGuard("recv_data", "stream_closed", "", ErrStreamClosed)
+	case s.State == StateClosed && s.ClosedBy == fsm.Some(ClosedByRstSent):
+		return s.note(EventDataReceived, ""), nil
+	case s.State == StateClosed:
+		return Event{}, s.refuseGuard("recv_data", "stream_closed", "", ErrStreamClosed)
 	case !in.EndStream:
-		next := *j
-		return j.step("recv_data", EventDataReceived, &next, j.State, now)
-	case j.State == StateOpen:
-		next := *j
-		return j.step("recv_data", EventDataReceived, &next, StateHalfClosedRemote, now)
+		next := *s
+		return s.step("recv_data", EventDataReceived, &next, s.State, now)
+	case s.State == StateOpen:
+		next := *s
+		return s.step("recv_data", EventDataReceived, &next, StateHalfClosedRemote, now)
 	default:
-		next := *j
+		next := *s
 		next.ClosedBy = fsm.Some(ClosedByEndStream)
-		return j.step("recv_data", EventDataReceived, &next, StateClosed, now)
+		return s.step("recv_data", EventDataReceived, &next, StateClosed, now)
 	}
 }
 
@@ -549,16 +549,16 @@ func (j *Stream) RecvData(in RecvDataInput, now time.Time) (Event, error) {
 //
 // It is refused unless:
 //   - own_number: initiator == local (ErrNotInitiator)
-func (j *Stream) SendPushPromise(now time.Time) (Event, error) {
-	if j.State != StateIdle {
-		return Event{}, j.refuseState("send_push_promise", "idle")
+func (s *Stream) SendPushPromise(now time.Time) (Event, error) {
+	if s.State != StateIdle {
+		return Event{}, s.refuseState("send_push_promise", "idle")
 	}
 	now = driver.Time(now)
-	if j.Initiator != InitiatorLocal {
-		return Event{}, j.refuseGuard("send_push_promise", "own_number", "", ErrNotInitiator, "initiator", j.Initiator.String())
+	if s.Initiator != InitiatorLocal {
+		return Event{}, s.refuseGuard("send_push_promise", "own_number", "", ErrNotInitiator, "initiator", s.Initiator.String())
 	}
-	next := *j
-	return j.step("send_push_promise", EventPushPromiseSent, &next, StateReservedLocal, now)
+	next := *s
+	return s.step("send_push_promise", EventPushPromiseSent, &next, StateReservedLocal, now)
 }
 
 // RecvPushPromise moves a Stream from idle, reserved_local, reserved_remote,
@@ -569,23 +569,23 @@ func (j *Stream) SendPushPromise(now time.Time) (Event, error) {
 // The first of these that fits is taken:
 //   - if it was idle and initiator == remote: to reserved_remote
 //   - otherwise: refused with ErrProtocolError
-func (j *Stream) RecvPushPromise(now time.Time) (Event, error) {
-	if j.State != StateIdle &&
-		j.State != StateReservedLocal &&
-		j.State != StateReservedRemote &&
-		j.State != StateOpen &&
-		j.State != StateHalfClosedLocal &&
-		j.State != StateHalfClosedRemote &&
-		j.State != StateClosed {
-		return Event{}, j.refuseState("recv_push_promise", "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote, closed")
+func (s *Stream) RecvPushPromise(now time.Time) (Event, error) {
+	if s.State != StateIdle &&
+		s.State != StateReservedLocal &&
+		s.State != StateReservedRemote &&
+		s.State != StateOpen &&
+		s.State != StateHalfClosedLocal &&
+		s.State != StateHalfClosedRemote &&
+		s.State != StateClosed {
+		return Event{}, s.refuseState("recv_push_promise", "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote, closed")
 	}
 	now = driver.Time(now)
 	switch {
-	case j.State == StateIdle && j.Initiator == InitiatorRemote:
-		next := *j
-		return j.step("recv_push_promise", EventPushPromiseReceived, &next, StateReservedRemote, now)
+	case s.State == StateIdle && s.Initiator == InitiatorRemote:
+		next := *s
+		return s.step("recv_push_promise", EventPushPromiseReceived, &next, StateReservedRemote, now)
 	default:
-		return Event{}, j.refuseGuard("recv_push_promise", "protocol_error", "", ErrProtocolError)
+		return Event{}, s.refuseGuard("recv_push_promise", "protocol_error", "", ErrProtocolError)
 	}
 }
 
@@ -598,22 +598,22 @@ type SendRstStreamInput struct {
 // half_closed_local or half_closed_remote to closed.
 //
 // It sets closed_by to rst_sent and error_code to the input.
-func (j *Stream) SendRstStream(in SendRstStreamInput, now time.Time) (Event, error) {
+func (s *Stream) SendRstStream(in SendRstStreamInput, now time.Time) (Event, error) {
 	if in.ErrorCode < 0 || in.ErrorCode > 4294967295 {
-		return Event{}, j.refuseInput("send_rst_stream", "error_code", "expected 0 to 4294967295")
+		return Event{}, s.refuseInput("send_rst_stream", "error_code", "expected 0 to 4294967295")
 	}
-	if j.State != StateReservedLocal &&
-		j.State != StateReservedRemote &&
-		j.State != StateOpen &&
-		j.State != StateHalfClosedLocal &&
-		j.State != StateHalfClosedRemote {
-		return Event{}, j.refuseState("send_rst_stream", "reserved_local, reserved_remote, open, half_closed_local, half_closed_remote")
+	if s.State != StateReservedLocal &&
+		s.State != StateReservedRemote &&
+		s.State != StateOpen &&
+		s.State != StateHalfClosedLocal &&
+		s.State != StateHalfClosedRemote {
+		return Event{}, s.refuseState("send_rst_stream", "reserved_local, reserved_remote, open, half_closed_local, half_closed_remote")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *s
 	next.ClosedBy = fsm.Some(ClosedByRstSent)
 	next.ErrorCode = fsm.Some(in.ErrorCode)
-	return j.step("send_rst_stream", EventRstStreamSent, &next, StateClosed, now)
+	return s.step("send_rst_stream", EventRstStreamSent, &next, StateClosed, now)
 }
 
 // RecvRstStreamInput holds the inputs of RecvRstStream.
@@ -631,45 +631,45 @@ type RecvRstStreamInput struct {
 //   - otherwise: to closed; it sets closed_by to rst_received
 //
 // In closed the call is recorded and changes nothing.
-func (j *Stream) RecvRstStream(in RecvRstStreamInput, now time.Time) (Event, error) {
+func (s *Stream) RecvRstStream(in RecvRstStreamInput, now time.Time) (Event, error) {
 	if in.ErrorCode < 0 || in.ErrorCode > 4294967295 {
-		return Event{}, j.refuseInput("recv_rst_stream", "error_code", "expected 0 to 4294967295")
+		return Event{}, s.refuseInput("recv_rst_stream", "error_code", "expected 0 to 4294967295")
 	}
-	if j.State == StateClosed {
-		return j.note(EventRstStreamReceived, ""), nil
+	if s.State == StateClosed {
+		return s.note(EventRstStreamReceived, ""), nil
 	}
-	if j.State != StateIdle &&
-		j.State != StateReservedLocal &&
-		j.State != StateReservedRemote &&
-		j.State != StateOpen &&
-		j.State != StateHalfClosedLocal &&
-		j.State != StateHalfClosedRemote {
-		return Event{}, j.refuseState("recv_rst_stream", "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote")
+	if s.State != StateIdle &&
+		s.State != StateReservedLocal &&
+		s.State != StateReservedRemote &&
+		s.State != StateOpen &&
+		s.State != StateHalfClosedLocal &&
+		s.State != StateHalfClosedRemote {
+		return Event{}, s.refuseState("recv_rst_stream", "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote")
 	}
 	now = driver.Time(now)
 	switch {
-	case j.State == StateIdle:
-		return Event{}, j.refuseGuard("recv_rst_stream", "protocol_error", "", ErrProtocolError)
+	case s.State == StateIdle:
+		return Event{}, s.refuseGuard("recv_rst_stream", "protocol_error", "", ErrProtocolError)
 	default:
-		next := *j
+		next := *s
 		next.ErrorCode = fsm.Some(in.ErrorCode)
 		next.ClosedBy = fsm.Some(ClosedByRstReceived)
-		return j.step("recv_rst_stream", EventRstStreamReceived, &next, StateClosed, now)
+		return s.step("recv_rst_stream", EventRstStreamReceived, &next, StateClosed, now)
 	}
 }
 
 // SendWindowUpdate keeps a Stream reserved_remote, open, half_closed_local or
 // half_closed_remote.
-func (j *Stream) SendWindowUpdate(now time.Time) (Event, error) {
-	if j.State != StateReservedRemote &&
-		j.State != StateOpen &&
-		j.State != StateHalfClosedLocal &&
-		j.State != StateHalfClosedRemote {
-		return Event{}, j.refuseState("send_window_update", "reserved_remote, open, half_closed_local, half_closed_remote")
+func (s *Stream) SendWindowUpdate(now time.Time) (Event, error) {
+	if s.State != StateReservedRemote &&
+		s.State != StateOpen &&
+		s.State != StateHalfClosedLocal &&
+		s.State != StateHalfClosedRemote {
+		return Event{}, s.refuseState("send_window_update", "reserved_remote, open, half_closed_local, half_closed_remote")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("send_window_update", EventWindowUpdateSent, &next, j.State, now)
+	next := *s
+	return s.step("send_window_update", EventWindowUpdateSent, &next, s.State, now)
 }
 
 // RecvWindowUpdate moves a Stream from idle, reserved_local, reserved_remote,
@@ -681,25 +681,25 @@ func (j *Stream) SendWindowUpdate(now time.Time) (Event, error) {
 //   - otherwise: it stays where it is
 //
 // In closed the call is recorded and changes nothing.
-func (j *Stream) RecvWindowUpdate(now time.Time) (Event, error) {
-	if j.State == StateClosed {
-		return j.note(EventWindowUpdateReceived, ""), nil
+func (s *Stream) RecvWindowUpdate(now time.Time) (Event, error) {
+	if s.State == StateClosed {
+		return s.note(EventWindowUpdateReceived, ""), nil
 	}
-	if j.State != StateIdle &&
-		j.State != StateReservedLocal &&
-		j.State != StateReservedRemote &&
-		j.State != StateOpen &&
-		j.State != StateHalfClosedLocal &&
-		j.State != StateHalfClosedRemote {
-		return Event{}, j.refuseState("recv_window_update", "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote")
+	if s.State != StateIdle &&
+		s.State != StateReservedLocal &&
+		s.State != StateReservedRemote &&
+		s.State != StateOpen &&
+		s.State != StateHalfClosedLocal &&
+		s.State != StateHalfClosedRemote {
+		return Event{}, s.refuseState("recv_window_update", "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote")
 	}
 	now = driver.Time(now)
 	switch {
-	case j.State == StateIdle || j.State == StateReservedRemote:
-		return Event{}, j.refuseGuard("recv_window_update", "protocol_error", "", ErrProtocolError)
+	case s.State == StateIdle || s.State == StateReservedRemote:
+		return Event{}, s.refuseGuard("recv_window_update", "protocol_error", "", ErrProtocolError)
 	default:
-		next := *j
-		return j.step("recv_window_update", EventWindowUpdateReceived, &next, j.State, now)
+		next := *s
+		return s.step("recv_window_update", EventWindowUpdateReceived, &next, s.State, now)
 	}
 }
 
@@ -710,21 +710,21 @@ func (j *Stream) RecvWindowUpdate(now time.Time) (Event, error) {
 // against it.
 //
 // In closed the call is recorded and changes nothing.
-func (j *Stream) SendPriority(now time.Time) (Event, error) {
-	if j.State == StateClosed {
-		return j.note(EventPrioritySent, ""), nil
+func (s *Stream) SendPriority(now time.Time) (Event, error) {
+	if s.State == StateClosed {
+		return s.note(EventPrioritySent, ""), nil
 	}
-	if j.State != StateIdle &&
-		j.State != StateReservedLocal &&
-		j.State != StateReservedRemote &&
-		j.State != StateOpen &&
-		j.State != StateHalfClosedLocal &&
-		j.State != StateHalfClosedRemote {
-		return Event{}, j.refuseState("send_priority", "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote")
+	if s.State != StateIdle &&
+		s.State != StateReservedLocal &&
+		s.State != StateReservedRemote &&
+		s.State != StateOpen &&
+		s.State != StateHalfClosedLocal &&
+		s.State != StateHalfClosedRemote {
+		return Event{}, s.refuseState("send_priority", "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("send_priority", EventPrioritySent, &next, j.State, now)
+	next := *s
+	return s.step("send_priority", EventPrioritySent, &next, s.State, now)
 }
 
 // RecvPriority keeps a Stream idle, reserved_local, reserved_remote, open,
@@ -734,21 +734,21 @@ func (j *Stream) SendPriority(now time.Time) (Event, error) {
 // against it.
 //
 // In closed the call is recorded and changes nothing.
-func (j *Stream) RecvPriority(now time.Time) (Event, error) {
-	if j.State == StateClosed {
-		return j.note(EventPriorityReceived, ""), nil
+func (s *Stream) RecvPriority(now time.Time) (Event, error) {
+	if s.State == StateClosed {
+		return s.note(EventPriorityReceived, ""), nil
 	}
-	if j.State != StateIdle &&
-		j.State != StateReservedLocal &&
-		j.State != StateReservedRemote &&
-		j.State != StateOpen &&
-		j.State != StateHalfClosedLocal &&
-		j.State != StateHalfClosedRemote {
-		return Event{}, j.refuseState("recv_priority", "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote")
+	if s.State != StateIdle &&
+		s.State != StateReservedLocal &&
+		s.State != StateReservedRemote &&
+		s.State != StateOpen &&
+		s.State != StateHalfClosedLocal &&
+		s.State != StateHalfClosedRemote {
+		return Event{}, s.refuseState("recv_priority", "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("recv_priority", EventPriorityReceived, &next, j.State, now)
+	next := *s
+	return s.step("recv_priority", EventPriorityReceived, &next, s.State, now)
 }
 
 // Skip moves a Stream from idle to closed.
@@ -758,14 +758,14 @@ func (j *Stream) RecvPriority(now time.Time) (Event, error) {
 // The system runs it, without an actor.
 //
 // It sets closed_by to skipped.
-func (j *Stream) Skip(now time.Time) (Event, error) {
-	if j.State != StateIdle {
-		return Event{}, j.refuseState("skip", "idle")
+func (s *Stream) Skip(now time.Time) (Event, error) {
+	if s.State != StateIdle {
+		return Event{}, s.refuseState("skip", "idle")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *s
 	next.ClosedBy = fsm.Some(ClosedBySkipped)
-	return j.step("skip", EventSkipped, &next, StateClosed, now)
+	return s.step("skip", EventSkipped, &next, StateClosed, now)
 }
 
 // CloseConnection moves a Stream from idle, reserved_local, reserved_remote,
@@ -776,64 +776,64 @@ func (j *Stream) Skip(now time.Time) (Event, error) {
 // The system runs it, without an actor.
 //
 // It sets closed_by to connection_lost.
-func (j *Stream) CloseConnection(now time.Time) (Event, error) {
-	if j.State != StateIdle &&
-		j.State != StateReservedLocal &&
-		j.State != StateReservedRemote &&
-		j.State != StateOpen &&
-		j.State != StateHalfClosedLocal &&
-		j.State != StateHalfClosedRemote {
-		return Event{}, j.refuseState("close_connection", "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote")
+func (s *Stream) CloseConnection(now time.Time) (Event, error) {
+	if s.State != StateIdle &&
+		s.State != StateReservedLocal &&
+		s.State != StateReservedRemote &&
+		s.State != StateOpen &&
+		s.State != StateHalfClosedLocal &&
+		s.State != StateHalfClosedRemote {
+		return Event{}, s.refuseState("close_connection", "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *s
 	next.ClosedBy = fsm.Some(ClosedByConnectionLost)
-	return j.step("close_connection", EventConnectionClosed, &next, StateClosed, now)
+	return s.step("close_connection", EventConnectionClosed, &next, StateClosed, now)
 }
 
 // Can reports whether an operation is possible in the state of the Stream: nil,
 // or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
-func (j Stream) Can(operation string) error {
+func (s Stream) Can(operation string) error {
 	possible, allowed := false, ""
 	switch operation {
 	case OpSendHeaders:
-		possible, allowed = j.State == StateIdle || j.State == StateReservedLocal || j.State == StateOpen || j.State == StateHalfClosedRemote, "idle, reserved_local, open, half_closed_remote"
+		possible, allowed = s.State == StateIdle || s.State == StateReservedLocal || s.State == StateOpen || s.State == StateHalfClosedRemote, "idle, reserved_local, open, half_closed_remote"
 	case OpRecvHeaders, OpRecvData, OpRecvPushPromise:
-		possible, allowed = j.State == StateIdle || j.State == StateReservedLocal || j.State == StateReservedRemote || j.State == StateOpen || j.State == StateHalfClosedLocal || j.State == StateHalfClosedRemote || j.State == StateClosed, "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote, closed"
+		possible, allowed = s.State == StateIdle || s.State == StateReservedLocal || s.State == StateReservedRemote || s.State == StateOpen || s.State == StateHalfClosedLocal || s.State == StateHalfClosedRemote || s.State == StateClosed, "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote, closed"
 	case OpSendData:
-		possible, allowed = j.State == StateOpen || j.State == StateHalfClosedRemote, "open, half_closed_remote"
+		possible, allowed = s.State == StateOpen || s.State == StateHalfClosedRemote, "open, half_closed_remote"
 	case OpSendPushPromise, OpSkip:
-		possible, allowed = j.State == StateIdle, "idle"
+		possible, allowed = s.State == StateIdle, "idle"
 	case OpSendRstStream:
-		possible, allowed = j.State == StateReservedLocal || j.State == StateReservedRemote || j.State == StateOpen || j.State == StateHalfClosedLocal || j.State == StateHalfClosedRemote, "reserved_local, reserved_remote, open, half_closed_local, half_closed_remote"
+		possible, allowed = s.State == StateReservedLocal || s.State == StateReservedRemote || s.State == StateOpen || s.State == StateHalfClosedLocal || s.State == StateHalfClosedRemote, "reserved_local, reserved_remote, open, half_closed_local, half_closed_remote"
 	case OpRecvRstStream, OpRecvWindowUpdate, OpSendPriority, OpRecvPriority:
-		possible, allowed = j.State == StateIdle || j.State == StateReservedLocal || j.State == StateReservedRemote || j.State == StateOpen || j.State == StateHalfClosedLocal || j.State == StateHalfClosedRemote || j.State == StateClosed, "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote"
+		possible, allowed = s.State == StateIdle || s.State == StateReservedLocal || s.State == StateReservedRemote || s.State == StateOpen || s.State == StateHalfClosedLocal || s.State == StateHalfClosedRemote || s.State == StateClosed, "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote"
 	case OpSendWindowUpdate:
-		possible, allowed = j.State == StateReservedRemote || j.State == StateOpen || j.State == StateHalfClosedLocal || j.State == StateHalfClosedRemote, "reserved_remote, open, half_closed_local, half_closed_remote"
+		possible, allowed = s.State == StateReservedRemote || s.State == StateOpen || s.State == StateHalfClosedLocal || s.State == StateHalfClosedRemote, "reserved_remote, open, half_closed_local, half_closed_remote"
 	case OpCloseConnection:
-		possible, allowed = j.State == StateIdle || j.State == StateReservedLocal || j.State == StateReservedRemote || j.State == StateOpen || j.State == StateHalfClosedLocal || j.State == StateHalfClosedRemote, "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote"
+		possible, allowed = s.State == StateIdle || s.State == StateReservedLocal || s.State == StateReservedRemote || s.State == StateOpen || s.State == StateHalfClosedLocal || s.State == StateHalfClosedRemote, "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation, allowed)
+	return s.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Stream breaks. Operations refuse one that breaks
 // a MUST rule.
-func Check(j Stream) []fsm.Violation {
+func Check(s Stream) []fsm.Violation {
 	var found []fsm.Violation
-	if !j.State.Valid() {
+	if !s.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if !j.Initiator.Valid() {
+	if !s.Initiator.Valid() {
 		found = append(found, fsm.Violation{Rule: "initiator", Must: true})
 	}
-	if j.ClosedBy.Present() && !j.ClosedBy.Or(0).Valid() {
+	if s.ClosedBy.Present() && !s.ClosedBy.Or(0).Valid() {
 		found = append(found, fsm.Violation{Rule: "closed_by", Must: true})
 	}
-	j.rules(func(rule string, must bool) bool {
+	s.rules(func(rule string, must bool) bool {
 		found = append(found, fsm.Violation{Rule: rule, Must: must})
 		return true
 	})
@@ -842,36 +842,36 @@ func Check(j Stream) []fsm.Violation {
 
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
-func (j *Stream) rules(broken func(rule string, must bool) bool) bool {
-	switch j.State {
+func (s *Stream) rules(broken func(rule string, must bool) bool) bool {
+	switch s.State {
 	case StateIdle, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
-		return ((j.Number >= 1 && j.Number <= 2147483647) || broken("number", true)) &&
-			(!j.ErrorCode.Present() || j.ErrorCode.Or(0) >= 0 && j.ErrorCode.Or(0) <= 4294967295 || broken("error_code", true)) &&
-			(!j.ClosedBy.Present() || broken("closed_by is absent", true)) &&
-			(!j.ErrorCode.Present() || broken("error_code is absent", true))
+		return ((s.Number >= 1 && s.Number <= 2147483647) || broken("number", true)) &&
+			(!s.ErrorCode.Present() || s.ErrorCode.Or(0) >= 0 && s.ErrorCode.Or(0) <= 4294967295 || broken("error_code", true)) &&
+			(!s.ClosedBy.Present() || broken("closed_by is absent", true)) &&
+			(!s.ErrorCode.Present() || broken("error_code is absent", true))
 	case StateReservedLocal:
-		return ((j.Number >= 1 && j.Number <= 2147483647) || broken("number", true)) &&
-			(!j.ErrorCode.Present() || j.ErrorCode.Or(0) >= 0 && j.ErrorCode.Or(0) <= 4294967295 || broken("error_code", true)) &&
-			(!j.ClosedBy.Present() || broken("closed_by is absent", true)) &&
-			(!j.ErrorCode.Present() || broken("error_code is absent", true)) &&
-			(j.Initiator == InitiatorLocal || broken("initiator == local", true))
+		return ((s.Number >= 1 && s.Number <= 2147483647) || broken("number", true)) &&
+			(!s.ErrorCode.Present() || s.ErrorCode.Or(0) >= 0 && s.ErrorCode.Or(0) <= 4294967295 || broken("error_code", true)) &&
+			(!s.ClosedBy.Present() || broken("closed_by is absent", true)) &&
+			(!s.ErrorCode.Present() || broken("error_code is absent", true)) &&
+			(s.Initiator == InitiatorLocal || broken("initiator == local", true))
 	case StateReservedRemote:
-		return ((j.Number >= 1 && j.Number <= 2147483647) || broken("number", true)) &&
-			(!j.ErrorCode.Present() || j.ErrorCode.Or(0) >= 0 && j.ErrorCode.Or(0) <= 4294967295 || broken("error_code", true)) &&
-			(!j.ClosedBy.Present() || broken("closed_by is absent", true)) &&
-			(!j.ErrorCode.Present() || broken("error_code is absent", true)) &&
-			(j.Initiator == InitiatorRemote || broken("initiator == remote", true))
+		return ((s.Number >= 1 && s.Number <= 2147483647) || broken("number", true)) &&
+			(!s.ErrorCode.Present() || s.ErrorCode.Or(0) >= 0 && s.ErrorCode.Or(0) <= 4294967295 || broken("error_code", true)) &&
+			(!s.ClosedBy.Present() || broken("closed_by is absent", true)) &&
+			(!s.ErrorCode.Present() || broken("error_code is absent", true)) &&
+			(s.Initiator == InitiatorRemote || broken("initiator == remote", true))
 	case StateClosed:
-		return ((j.Number >= 1 && j.Number <= 2147483647) || broken("number", true)) &&
-			(!j.ErrorCode.Present() || j.ErrorCode.Or(0) >= 0 && j.ErrorCode.Or(0) <= 4294967295 || broken("error_code", true)) &&
-			(j.ClosedBy.Present() || broken("closed_by is present", true))
+		return ((s.Number >= 1 && s.Number <= 2147483647) || broken("number", true)) &&
+			(!s.ErrorCode.Present() || s.ErrorCode.Or(0) >= 0 && s.ErrorCode.Or(0) <= 4294967295 || broken("error_code", true)) &&
+			(s.ClosedBy.Present() || broken("closed_by is present", true))
 	}
 	return true
 }
 
 // broken returns the first MUST rule that the record breaks, or nothing.
-func (j *Stream) broken() (first string) {
-	j.rules(func(rule string, must bool) bool {
+func (s *Stream) broken() (first string) {
+	s.rules(func(rule string, must bool) bool {
 		if must {
 			first = rule
 		}
@@ -882,58 +882,59 @@ func (j *Stream) broken() (first string) {
 
 // step takes a step that was decided on a copy of the record, unless the copy
 // breaks a rule: then the record was stored by somebody else.
-func (j *Stream) step(op, event string, next *Stream, to State, now time.Time) (Event, error) {
+func (s *Stream) step(op, name string, next *Stream, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++
 	if now.After(next.UpdatedAt) {
 		next.UpdatedAt = now
 	}
 	if rule := next.broken(); rule != "" {
-		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+		return Event{}, s.refuseRule(op, fsm.ErrInvariant, rule)
 	}
-	e := Event{Name: event, From: j.State, To: to}
-	*j = *next
-	return e, nil
+	event := Event{Name: name, From: s.State, To: to}
+	*s = *next
+	return event, nil
 }
 
 // note is the event of a call that is recorded and changes nothing; guard is
 // the guard that failed, if it was one.
-func (j *Stream) note(name, guard string) Event {
-	return Event{Name: name, From: j.State, To: j.State, RecordOnly: true, Guard: guard}
+func (s *Stream) note(name, guard string) Event {
+	return Event{Name: name, From: s.State, To: s.State, RecordOnly: true, Guard: guard}
 }
 
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
-func (j *Stream) refuse(op string, code fsm.Code) *fsm.Refusal {
-	return &fsm.Refusal{Code: code, Machine: "stream", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
+func (s *Stream) refuse(op string, code fsm.Code) *fsm.Refusal {
+	return &fsm.Refusal{Code: code, Machine: "stream", Operation: op, ID: s.ID, State: fsmimpl.InState(stateNames[:], s.State)}
 }
 
 // refuseState refuses an operation that is possible in other states than the
 // record's.
-func (j *Stream) refuseState(op, allowed string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrWrongState)
-	r.Allowed = allowed
-	return r
+func (s *Stream) refuseState(op, allowed string) *fsm.Refusal {
+	refusal := s.refuse(op, fsm.ErrWrongState)
+	refusal.Allowed = allowed
+	return refusal
 }
 
 // refuseGuard refuses by a guard, with the values that it looked at.
-func (j *Stream) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrGuard)
-	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
-	return r
+func (s *Stream) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	refusal := s.refuse(op, fsm.ErrGuard)
+	refusal.Guard, refusal.Message, refusal.Cause = guard, message, cause
+	refusal.Values = fsmimpl.Values(values...)
+	return refusal
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Stream) refuseInput(op, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
+func (s *Stream) refuseInput(op, name, problem string) *fsm.Refusal {
+	refusal := s.refuse(op, fsm.ErrInvalidInput)
+	refusal.Name, refusal.Message = name, problem
+	return refusal
 }
 
 // refuseRule refuses a step after which the record would break a rule, or could
 // not hold a value.
-func (j *Stream) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
-	r := j.refuse(op, code)
-	r.Name = name
-	return r
+func (s *Stream) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	refusal := s.refuse(op, code)
+	refusal.Name = name
+	return refusal
 }

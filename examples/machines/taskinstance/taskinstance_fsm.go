@@ -274,39 +274,39 @@ type TaskInstance struct {
 
 // Ref returns id and revision, so that a TaskInstance is a target of Machine's
 // operations.
-func (j TaskInstance) Ref() fsm.Ref {
-	return fsm.Ref{ID: j.ID, Rev: j.Rev}
+func (t TaskInstance) Ref() fsm.Ref {
+	return fsm.Ref{ID: t.ID, Rev: t.Rev}
 }
 
 // Equal reports whether both records are the same in every field; times are
 // compared as instants.
-func (j TaskInstance) Equal(other TaskInstance) bool {
-	return j.ID == other.ID &&
-		j.State == other.State &&
-		j.Rev == other.Rev &&
-		j.CreatedAt.Equal(other.CreatedAt) &&
-		j.UpdatedAt.Equal(other.UpdatedAt) &&
-		j.DagID == other.DagID &&
-		j.RunID == other.RunID &&
-		j.TaskID == other.TaskID &&
-		j.MapIndex == other.MapIndex &&
-		j.TryNumber == other.TryNumber &&
-		j.MaxTries == other.MaxTries &&
-		j.Hostname == other.Hostname &&
-		j.QueuedAt.Present() == other.QueuedAt.Present() &&
-		j.QueuedAt.Or(time.Time{}).Equal(other.QueuedAt.Or(time.Time{})) &&
-		j.HeartbeatAt.Present() == other.HeartbeatAt.Present() &&
-		j.HeartbeatAt.Or(time.Time{}).Equal(other.HeartbeatAt.Or(time.Time{})) &&
-		j.NextTryAt.Present() == other.NextTryAt.Present() &&
-		j.NextTryAt.Or(time.Time{}).Equal(other.NextTryAt.Or(time.Time{})) &&
-		j.TriggerEndsAt.Present() == other.TriggerEndsAt.Present() &&
-		j.TriggerEndsAt.Or(time.Time{}).Equal(other.TriggerEndsAt.Or(time.Time{})) &&
-		j.NextMethod == other.NextMethod &&
-		j.StartedAt.Present() == other.StartedAt.Present() &&
-		j.StartedAt.Or(time.Time{}).Equal(other.StartedAt.Or(time.Time{})) &&
-		j.EndedAt.Present() == other.EndedAt.Present() &&
-		j.EndedAt.Or(time.Time{}).Equal(other.EndedAt.Or(time.Time{})) &&
-		j.Note == other.Note
+func (t TaskInstance) Equal(other TaskInstance) bool {
+	return t.ID == other.ID &&
+		t.State == other.State &&
+		t.Rev == other.Rev &&
+		t.CreatedAt.Equal(other.CreatedAt) &&
+		t.UpdatedAt.Equal(other.UpdatedAt) &&
+		t.DagID == other.DagID &&
+		t.RunID == other.RunID &&
+		t.TaskID == other.TaskID &&
+		t.MapIndex == other.MapIndex &&
+		t.TryNumber == other.TryNumber &&
+		t.MaxTries == other.MaxTries &&
+		t.Hostname == other.Hostname &&
+		t.QueuedAt.Present() == other.QueuedAt.Present() &&
+		t.QueuedAt.Or(time.Time{}).Equal(other.QueuedAt.Or(time.Time{})) &&
+		t.HeartbeatAt.Present() == other.HeartbeatAt.Present() &&
+		t.HeartbeatAt.Or(time.Time{}).Equal(other.HeartbeatAt.Or(time.Time{})) &&
+		t.NextTryAt.Present() == other.NextTryAt.Present() &&
+		t.NextTryAt.Or(time.Time{}).Equal(other.NextTryAt.Or(time.Time{})) &&
+		t.TriggerEndsAt.Present() == other.TriggerEndsAt.Present() &&
+		t.TriggerEndsAt.Or(time.Time{}).Equal(other.TriggerEndsAt.Or(time.Time{})) &&
+		t.NextMethod == other.NextMethod &&
+		t.StartedAt.Present() == other.StartedAt.Present() &&
+		t.StartedAt.Or(time.Time{}).Equal(other.StartedAt.Or(time.Time{})) &&
+		t.EndedAt.Present() == other.EndedAt.Present() &&
+		t.EndedAt.Or(time.Time{}).Equal(other.EndedAt.Or(time.Time{})) &&
+		t.Note == other.Note
 }
 
 // Event says what a call did to a record.
@@ -341,48 +341,48 @@ type CreateInput struct {
 // It sets dag_id, run_id, task_id, map_index and max_tries to the inputs.
 func Create(id string, in CreateInput, now time.Time) (TaskInstance, Event, error) {
 	now = driver.Time(now)
-	j := TaskInstance{ID: id, CreatedAt: now}
+	t := TaskInstance{ID: id, CreatedAt: now}
 	if err := fsmimpl.CheckText(in.DagID); err != nil {
-		return TaskInstance{}, Event{}, j.refuseInput("create", "dag_id", err.Error())
+		return TaskInstance{}, Event{}, t.refuseInput("create", "dag_id", err.Error())
 	}
 	if err := fsmimpl.CheckText(in.RunID); err != nil {
-		return TaskInstance{}, Event{}, j.refuseInput("create", "run_id", err.Error())
+		return TaskInstance{}, Event{}, t.refuseInput("create", "run_id", err.Error())
 	}
 	if err := fsmimpl.CheckText(in.TaskID); err != nil {
-		return TaskInstance{}, Event{}, j.refuseInput("create", "task_id", err.Error())
+		return TaskInstance{}, Event{}, t.refuseInput("create", "task_id", err.Error())
 	}
 	if in.MapIndex < -1 {
-		return TaskInstance{}, Event{}, j.refuseInput("create", "map_index", "expected -1 or more")
+		return TaskInstance{}, Event{}, t.refuseInput("create", "map_index", "expected -1 or more")
 	}
 	if in.MaxTries < 0 {
-		return TaskInstance{}, Event{}, j.refuseInput("create", "max_tries", "expected 0 or more")
+		return TaskInstance{}, Event{}, t.refuseInput("create", "max_tries", "expected 0 or more")
 	}
 	if err := driver.CheckID(id); err != nil {
-		return TaskInstance{}, Event{}, j.refuseInput("create", "id", err.Error())
+		return TaskInstance{}, Event{}, t.refuseInput("create", "id", err.Error())
 	}
-	next := j
+	next := t
 	next.DagID = in.DagID
 	next.RunID = in.RunID
 	next.TaskID = in.TaskID
 	next.MapIndex = in.MapIndex
 	next.MaxTries = in.MaxTries
-	e, err := j.step("create", EventCreated, &next, StateNone, now)
+	event, err := t.step("create", EventCreated, &next, StateNone, now)
 	if err != nil {
 		return TaskInstance{}, Event{}, err
 	}
-	return j, e, nil
+	return t, event, nil
 }
 
 // Schedule moves a TaskInstance from none to scheduled.
 //
 // What it depends on is done, so the scheduler lets it run.
-func (j *TaskInstance) Schedule(now time.Time) (Event, error) {
-	if j.State != StateNone {
-		return Event{}, j.refuseState("schedule", "none")
+func (t *TaskInstance) Schedule(now time.Time) (Event, error) {
+	if t.State != StateNone {
+		return Event{}, t.refuseState("schedule", "none")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("schedule", EventScheduled, &next, StateScheduled, now)
+	next := *t
+	return t.step("schedule", EventScheduled, &next, StateScheduled, now)
 }
 
 // ScheduleAgain moves a TaskInstance from up_for_retry or up_for_reschedule to
@@ -391,13 +391,13 @@ func (j *TaskInstance) Schedule(now time.Time) (Event, error) {
 // The time of the next try has come.
 //
 // The system runs it, without an actor.
-func (j *TaskInstance) ScheduleAgain(now time.Time) (Event, error) {
-	if j.State != StateUpForRetry && j.State != StateUpForReschedule {
-		return Event{}, j.refuseState("schedule_again", "up_for_retry, up_for_reschedule")
+func (t *TaskInstance) ScheduleAgain(now time.Time) (Event, error) {
+	if t.State != StateUpForRetry && t.State != StateUpForReschedule {
+		return Event{}, t.refuseState("schedule_again", "up_for_retry, up_for_reschedule")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("schedule_again", EventScheduledAgain, &next, StateScheduled, now)
+	next := *t
+	return t.step("schedule_again", EventScheduledAgain, &next, StateScheduled, now)
 }
 
 // Queue moves a TaskInstance from scheduled to queued.
@@ -405,14 +405,14 @@ func (j *TaskInstance) ScheduleAgain(now time.Time) (Event, error) {
 // The scheduler gives it to an executor.
 //
 // It sets queued_at to now.
-func (j *TaskInstance) Queue(now time.Time) (Event, error) {
-	if j.State != StateScheduled {
-		return Event{}, j.refuseState("queue", "scheduled")
+func (t *TaskInstance) Queue(now time.Time) (Event, error) {
+	if t.State != StateScheduled {
+		return Event{}, t.refuseState("queue", "scheduled")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *t
 	next.QueuedAt = fsm.Some(now)
-	return j.step("queue", EventQueued, &next, StateQueued, now)
+	return t.step("queue", EventQueued, &next, StateQueued, now)
 }
 
 // TimeoutQueuedInput holds the inputs of TimeoutQueued.
@@ -429,19 +429,19 @@ type TimeoutQueuedInput struct {
 // The first of these that fits is taken:
 //   - if input.requeue == true: to scheduled
 //   - otherwise: to failed; it sets ended_at to now
-func (j *TaskInstance) TimeoutQueued(in TimeoutQueuedInput, now time.Time) (Event, error) {
-	if j.State != StateQueued {
-		return Event{}, j.refuseState("timeout_queued", "queued")
+func (t *TaskInstance) TimeoutQueued(in TimeoutQueuedInput, now time.Time) (Event, error) {
+	if t.State != StateQueued {
+		return Event{}, t.refuseState("timeout_queued", "queued")
 	}
 	now = driver.Time(now)
 	switch {
 	case in.Requeue:
-		next := *j
-		return j.step("timeout_queued", EventQueueTimedOut, &next, StateScheduled, now)
+		next := *t
+		return t.step("timeout_queued", EventQueueTimedOut, &next, StateScheduled, now)
 	default:
-		next := *j
+		next := *t
 		next.EndedAt = fsm.Some(now)
-		return j.step("timeout_queued", EventQueueTimedOut, &next, StateFailed, now)
+		return t.step("timeout_queued", EventQueueTimedOut, &next, StateFailed, now)
 	}
 }
 
@@ -450,13 +450,13 @@ func (j *TaskInstance) TimeoutQueued(in TimeoutQueuedInput, now time.Time) (Even
 // The scheduler that queued it is gone, and no executor adopts it.
 //
 // The system runs it, without an actor.
-func (j *TaskInstance) ResetOrphan(now time.Time) (Event, error) {
-	if j.State != StateQueued && j.State != StateRunning && j.State != StateRestarting {
-		return Event{}, j.refuseState("reset_orphan", "queued, running, restarting")
+func (t *TaskInstance) ResetOrphan(now time.Time) (Event, error) {
+	if t.State != StateQueued && t.State != StateRunning && t.State != StateRestarting {
+		return Event{}, t.refuseState("reset_orphan", "queued, running, restarting")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("reset_orphan", EventOrphanReset, &next, StateNone, now)
+	next := *t
+	return t.step("reset_orphan", EventOrphanReset, &next, StateNone, now)
 }
 
 // Start moves a TaskInstance from queued to running.
@@ -465,24 +465,24 @@ func (j *TaskInstance) ResetOrphan(now time.Time) (Event, error) {
 //
 // It sets hostname to the actor and started_at and heartbeat_at to now, clears
 // next_method, and adds 1 to try_number.
-func (j *TaskInstance) Start(actor string, now time.Time) (Event, error) {
-	if err := j.asked("start", actor); err != nil {
+func (t *TaskInstance) Start(actor string, now time.Time) (Event, error) {
+	if err := t.asked("start", actor); err != nil {
 		return Event{}, err
 	}
-	if j.State != StateQueued {
-		return Event{}, j.refuseState("start", "queued")
+	if t.State != StateQueued {
+		return Event{}, t.refuseState("start", "queued")
 	}
 	now = driver.Time(now)
-	if j.TryNumber == math.MaxInt64 {
-		return Event{}, j.refuseRule("start", fsm.ErrOverflow, "try_number")
+	if t.TryNumber == math.MaxInt64 {
+		return Event{}, t.refuseRule("start", fsm.ErrOverflow, "try_number")
 	}
-	next := *j
+	next := *t
 	next.Hostname = fsm.Some(actor)
 	next.StartedAt = fsm.Some(now)
 	next.HeartbeatAt = fsm.Some(now)
 	next.NextMethod = fsm.Optional[string]{}
 	next.TryNumber++
-	return j.step("start", EventStarted, &next, StateRunning, now)
+	return t.step("start", EventStarted, &next, StateRunning, now)
 }
 
 // Heartbeat keeps a TaskInstance running.
@@ -490,14 +490,14 @@ func (j *TaskInstance) Start(actor string, now time.Time) (Event, error) {
 // The worker is alive.
 //
 // It sets heartbeat_at to now.
-func (j *TaskInstance) Heartbeat(now time.Time) (Event, error) {
-	if j.State != StateRunning {
-		return Event{}, j.refuseState("heartbeat", "running")
+func (t *TaskInstance) Heartbeat(now time.Time) (Event, error) {
+	if t.State != StateRunning {
+		return Event{}, t.refuseState("heartbeat", "running")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *t
 	next.HeartbeatAt = fsm.Some(now)
-	return j.step("heartbeat", EventHeartbeat, &next, j.State, now)
+	return t.step("heartbeat", EventHeartbeat, &next, t.State, now)
 }
 
 // Succeed moves a TaskInstance from running to success.
@@ -505,14 +505,14 @@ func (j *TaskInstance) Heartbeat(now time.Time) (Event, error) {
 // The task is done.
 //
 // It sets ended_at to now.
-func (j *TaskInstance) Succeed(now time.Time) (Event, error) {
-	if j.State != StateRunning {
-		return Event{}, j.refuseState("succeed", "running")
+func (t *TaskInstance) Succeed(now time.Time) (Event, error) {
+	if t.State != StateRunning {
+		return Event{}, t.refuseState("succeed", "running")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *t
 	next.EndedAt = fsm.Some(now)
-	return j.step("succeed", EventSucceeded, &next, StateSuccess, now)
+	return t.step("succeed", EventSucceeded, &next, StateSuccess, now)
 }
 
 // FailInput holds the inputs of Fail.
@@ -530,25 +530,25 @@ type FailInput struct {
 // The first of these that fits is taken:
 //   - if input.final == false and try_number <= max_tries: to up_for_retry
 //   - otherwise: to failed; it sets ended_at to now
-func (j *TaskInstance) Fail(in FailInput, now time.Time) (Event, error) {
+func (t *TaskInstance) Fail(in FailInput, now time.Time) (Event, error) {
 	in.NextTryAt = driver.Time(in.NextTryAt)
 	if err := fsmimpl.CheckTime(in.NextTryAt); err != nil {
-		return Event{}, j.refuseInput("fail", "next_try_at", err.Error())
+		return Event{}, t.refuseInput("fail", "next_try_at", err.Error())
 	}
-	if j.State != StateRunning {
-		return Event{}, j.refuseState("fail", "running")
+	if t.State != StateRunning {
+		return Event{}, t.refuseState("fail", "running")
 	}
 	now = driver.Time(now)
 	switch {
-	case !in.Final && j.TryNumber <= j.MaxTries:
-		next := *j
+	case !in.Final && t.TryNumber <= t.MaxTries:
+		next := *t
 		next.NextTryAt = fsm.Some(in.NextTryAt)
-		return j.step("fail", EventFailed, &next, StateUpForRetry, now)
+		return t.step("fail", EventFailed, &next, StateUpForRetry, now)
 	default:
-		next := *j
+		next := *t
 		next.NextTryAt = fsm.Some(in.NextTryAt)
 		next.EndedAt = fsm.Some(now)
-		return j.step("fail", EventFailed, &next, StateFailed, now)
+		return t.step("fail", EventFailed, &next, StateFailed, now)
 	}
 }
 
@@ -568,25 +568,25 @@ type LoseInput struct {
 // The first of these that fits is taken:
 //   - if try_number <= max_tries: to up_for_retry
 //   - otherwise: to failed; it sets ended_at to now
-func (j *TaskInstance) Lose(in LoseInput, now time.Time) (Event, error) {
+func (t *TaskInstance) Lose(in LoseInput, now time.Time) (Event, error) {
 	in.NextTryAt = driver.Time(in.NextTryAt)
 	if err := fsmimpl.CheckTime(in.NextTryAt); err != nil {
-		return Event{}, j.refuseInput("lose", "next_try_at", err.Error())
+		return Event{}, t.refuseInput("lose", "next_try_at", err.Error())
 	}
-	if j.State != StateRunning {
-		return Event{}, j.refuseState("lose", "running")
+	if t.State != StateRunning {
+		return Event{}, t.refuseState("lose", "running")
 	}
 	now = driver.Time(now)
 	switch {
-	case j.TryNumber <= j.MaxTries:
-		next := *j
+	case t.TryNumber <= t.MaxTries:
+		next := *t
 		next.NextTryAt = fsm.Some(in.NextTryAt)
-		return j.step("lose", EventLost, &next, StateUpForRetry, now)
+		return t.step("lose", EventLost, &next, StateUpForRetry, now)
 	default:
-		next := *j
+		next := *t
 		next.NextTryAt = fsm.Some(in.NextTryAt)
 		next.EndedAt = fsm.Some(now)
-		return j.step("lose", EventLost, &next, StateFailed, now)
+		return t.step("lose", EventLost, &next, StateFailed, now)
 	}
 }
 
@@ -595,14 +595,14 @@ func (j *TaskInstance) Lose(in LoseInput, now time.Time) (Event, error) {
 // The task says that it is to be skipped.
 //
 // It sets ended_at to now.
-func (j *TaskInstance) SkipWork(now time.Time) (Event, error) {
-	if j.State != StateRunning {
-		return Event{}, j.refuseState("skip_work", "running")
+func (t *TaskInstance) SkipWork(now time.Time) (Event, error) {
+	if t.State != StateRunning {
+		return Event{}, t.refuseState("skip_work", "running")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *t
 	next.EndedAt = fsm.Some(now)
-	return j.step("skip_work", EventSkippedItself, &next, StateSkipped, now)
+	return t.step("skip_work", EventSkippedItself, &next, StateSkipped, now)
 }
 
 // RescheduleInput holds the inputs of Reschedule.
@@ -615,18 +615,18 @@ type RescheduleInput struct {
 // A sensor gives its worker back and looks again later.
 //
 // It sets next_try_at to the input.
-func (j *TaskInstance) Reschedule(in RescheduleInput, now time.Time) (Event, error) {
+func (t *TaskInstance) Reschedule(in RescheduleInput, now time.Time) (Event, error) {
 	in.NextTryAt = driver.Time(in.NextTryAt)
 	if err := fsmimpl.CheckTime(in.NextTryAt); err != nil {
-		return Event{}, j.refuseInput("reschedule", "next_try_at", err.Error())
+		return Event{}, t.refuseInput("reschedule", "next_try_at", err.Error())
 	}
-	if j.State != StateRunning {
-		return Event{}, j.refuseState("reschedule", "running")
+	if t.State != StateRunning {
+		return Event{}, t.refuseState("reschedule", "running")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *t
 	next.NextTryAt = fsm.Some(in.NextTryAt)
-	return j.step("reschedule", EventRescheduled, &next, StateUpForReschedule, now)
+	return t.step("reschedule", EventRescheduled, &next, StateUpForReschedule, now)
 }
 
 // DeferInput holds the inputs of Defer.
@@ -640,22 +640,22 @@ type DeferInput struct {
 // The task gives its worker back and waits for a trigger.
 //
 // It sets next_method and trigger_ends_at to the inputs.
-func (j *TaskInstance) Defer(in DeferInput, now time.Time) (Event, error) {
+func (t *TaskInstance) Defer(in DeferInput, now time.Time) (Event, error) {
 	if err := fsmimpl.CheckText(in.NextMethod); err != nil {
-		return Event{}, j.refuseInput("defer", "next_method", err.Error())
+		return Event{}, t.refuseInput("defer", "next_method", err.Error())
 	}
 	in.TriggerEndsAt = fsmimpl.CutTime(in.TriggerEndsAt)
 	if err := fsmimpl.CheckOptionalTime(in.TriggerEndsAt); err != nil {
-		return Event{}, j.refuseInput("defer", "trigger_ends_at", err.Error())
+		return Event{}, t.refuseInput("defer", "trigger_ends_at", err.Error())
 	}
-	if j.State != StateRunning {
-		return Event{}, j.refuseState("defer", "running")
+	if t.State != StateRunning {
+		return Event{}, t.refuseState("defer", "running")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *t
 	next.NextMethod = fsm.Some(in.NextMethod)
 	next.TriggerEndsAt = in.TriggerEndsAt
-	return j.step("defer", EventDeferred, &next, StateDeferred, now)
+	return t.step("defer", EventDeferred, &next, StateDeferred, now)
 }
 
 // Resume moves a TaskInstance from deferred to scheduled.
@@ -663,14 +663,14 @@ func (j *TaskInstance) Defer(in DeferInput, now time.Time) (Event, error) {
 // The trigger fired.
 //
 // It clears trigger_ends_at.
-func (j *TaskInstance) Resume(now time.Time) (Event, error) {
-	if j.State != StateDeferred {
-		return Event{}, j.refuseState("resume", "deferred")
+func (t *TaskInstance) Resume(now time.Time) (Event, error) {
+	if t.State != StateDeferred {
+		return Event{}, t.refuseState("resume", "deferred")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *t
 	next.TriggerEndsAt = fsm.Optional[time.Time]{}
-	return j.step("resume", EventResumed, &next, StateScheduled, now)
+	return t.step("resume", EventResumed, &next, StateScheduled, now)
 }
 
 // GiveUpTrigger moves a TaskInstance from deferred to scheduled.
@@ -680,42 +680,42 @@ func (j *TaskInstance) Resume(now time.Time) (Event, error) {
 // The system runs it, without an actor.
 //
 // It clears trigger_ends_at.
-func (j *TaskInstance) GiveUpTrigger(now time.Time) (Event, error) {
-	if j.State != StateDeferred {
-		return Event{}, j.refuseState("give_up_trigger", "deferred")
+func (t *TaskInstance) GiveUpTrigger(now time.Time) (Event, error) {
+	if t.State != StateDeferred {
+		return Event{}, t.refuseState("give_up_trigger", "deferred")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *t
 	next.TriggerEndsAt = fsm.Optional[time.Time]{}
-	return j.step("give_up_trigger", EventTriggerTimedOut, &next, StateScheduled, now)
+	return t.step("give_up_trigger", EventTriggerTimedOut, &next, StateScheduled, now)
 }
 
 // FailUpstream moves a TaskInstance from none, scheduled, up_for_retry or
 // up_for_reschedule to upstream_failed.
 //
 // What it needs has failed.
-func (j *TaskInstance) FailUpstream(now time.Time) (Event, error) {
-	if j.State != StateNone &&
-		j.State != StateScheduled &&
-		j.State != StateUpForRetry &&
-		j.State != StateUpForReschedule {
-		return Event{}, j.refuseState("fail_upstream", "none, scheduled, up_for_retry, up_for_reschedule")
+func (t *TaskInstance) FailUpstream(now time.Time) (Event, error) {
+	if t.State != StateNone &&
+		t.State != StateScheduled &&
+		t.State != StateUpForRetry &&
+		t.State != StateUpForReschedule {
+		return Event{}, t.refuseState("fail_upstream", "none, scheduled, up_for_retry, up_for_reschedule")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("fail_upstream", EventUpstreamFailed, &next, StateUpstreamFailed, now)
+	next := *t
+	return t.step("fail_upstream", EventUpstreamFailed, &next, StateUpstreamFailed, now)
 }
 
 // Skip moves a TaskInstance from none or scheduled to skipped.
 //
 // A branch leaves it out.
-func (j *TaskInstance) Skip(now time.Time) (Event, error) {
-	if j.State != StateNone && j.State != StateScheduled {
-		return Event{}, j.refuseState("skip", "none, scheduled")
+func (t *TaskInstance) Skip(now time.Time) (Event, error) {
+	if t.State != StateNone && t.State != StateScheduled {
+		return Event{}, t.refuseState("skip", "none, scheduled")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("skip", EventSkipped, &next, StateSkipped, now)
+	next := *t
+	return t.step("skip", EventSkipped, &next, StateSkipped, now)
 }
 
 // ClearInput holds the inputs of Clear.
@@ -736,36 +736,36 @@ type ClearInput struct {
 // The first of these that fits is taken:
 //   - if it was running: to restarting
 //   - otherwise: to none
-func (j *TaskInstance) Clear(in ClearInput, now time.Time) (Event, error) {
+func (t *TaskInstance) Clear(in ClearInput, now time.Time) (Event, error) {
 	if in.MaxTries < 0 {
-		return Event{}, j.refuseInput("clear", "max_tries", "expected 0 or more")
+		return Event{}, t.refuseInput("clear", "max_tries", "expected 0 or more")
 	}
-	if j.State != StateRunning &&
-		j.State != StateUpForRetry &&
-		j.State != StateUpForReschedule &&
-		j.State != StateDeferred &&
-		j.State != StateSuccess &&
-		j.State != StateFailed &&
-		j.State != StateSkipped &&
-		j.State != StateUpstreamFailed {
-		return Event{}, j.refuseState("clear", "running, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed")
+	if t.State != StateRunning &&
+		t.State != StateUpForRetry &&
+		t.State != StateUpForReschedule &&
+		t.State != StateDeferred &&
+		t.State != StateSuccess &&
+		t.State != StateFailed &&
+		t.State != StateSkipped &&
+		t.State != StateUpstreamFailed {
+		return Event{}, t.refuseState("clear", "running, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed")
 	}
 	now = driver.Time(now)
 	switch {
-	case j.State == StateRunning:
-		next := *j
+	case t.State == StateRunning:
+		next := *t
 		next.MaxTries = in.MaxTries
 		next.EndedAt = fsm.Optional[time.Time]{}
 		next.TriggerEndsAt = fsm.Optional[time.Time]{}
 		next.NextMethod = fsm.Optional[string]{}
-		return j.step("clear", EventCleared, &next, StateRestarting, now)
+		return t.step("clear", EventCleared, &next, StateRestarting, now)
 	default:
-		next := *j
+		next := *t
 		next.MaxTries = in.MaxTries
 		next.EndedAt = fsm.Optional[time.Time]{}
 		next.TriggerEndsAt = fsm.Optional[time.Time]{}
 		next.NextMethod = fsm.Optional[string]{}
-		return j.step("clear", EventCleared, &next, StateNone, now)
+		return t.step("clear", EventCleared, &next, StateNone, now)
 	}
 }
 
@@ -774,14 +774,14 @@ func (j *TaskInstance) Clear(in ClearInput, now time.Time) (Event, error) {
 // The worker of a cleared task instance is stopped.
 //
 // It sets next_try_at to now.
-func (j *TaskInstance) Kill(now time.Time) (Event, error) {
-	if j.State != StateRestarting {
-		return Event{}, j.refuseState("kill", "restarting")
+func (t *TaskInstance) Kill(now time.Time) (Event, error) {
+	if t.State != StateRestarting {
+		return Event{}, t.refuseState("kill", "restarting")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *t
 	next.NextTryAt = fsm.Some(now)
-	return j.step("kill", EventKilled, &next, StateUpForRetry, now)
+	return t.step("kill", EventKilled, &next, StateUpForRetry, now)
 }
 
 // MarkInput holds the inputs of Mark.
@@ -805,65 +805,65 @@ type MarkInput struct {
 //   - if input.as == success: to success
 //   - if input.as == failed: to failed
 //   - otherwise: to skipped
-func (j *TaskInstance) Mark(in MarkInput, actor, reason string, now time.Time) (Event, error) {
-	if err := j.operated("mark", actor, reason); err != nil {
+func (t *TaskInstance) Mark(in MarkInput, actor, reason string, now time.Time) (Event, error) {
+	if err := t.operated("mark", actor, reason); err != nil {
 		return Event{}, err
 	}
 	if !in.As.Valid() {
-		return Event{}, j.refuseInput("mark", "as", "expected success, failed or skipped")
+		return Event{}, t.refuseInput("mark", "as", "expected success, failed or skipped")
 	}
 	if err := fsmimpl.CheckOptionalText(in.Note); err != nil {
-		return Event{}, j.refuseInput("mark", "note", err.Error())
+		return Event{}, t.refuseInput("mark", "note", err.Error())
 	}
-	if j.State != StateNone &&
-		j.State != StateScheduled &&
-		j.State != StateQueued &&
-		j.State != StateRunning &&
-		j.State != StateRestarting &&
-		j.State != StateUpForRetry &&
-		j.State != StateUpForReschedule &&
-		j.State != StateDeferred &&
-		j.State != StateSuccess &&
-		j.State != StateFailed &&
-		j.State != StateSkipped &&
-		j.State != StateUpstreamFailed {
-		return Event{}, j.refuseState("mark", "none, scheduled, queued, running, restarting, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed")
+	if t.State != StateNone &&
+		t.State != StateScheduled &&
+		t.State != StateQueued &&
+		t.State != StateRunning &&
+		t.State != StateRestarting &&
+		t.State != StateUpForRetry &&
+		t.State != StateUpForReschedule &&
+		t.State != StateDeferred &&
+		t.State != StateSuccess &&
+		t.State != StateFailed &&
+		t.State != StateSkipped &&
+		t.State != StateUpstreamFailed {
+		return Event{}, t.refuseState("mark", "none, scheduled, queued, running, restarting, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed")
 	}
 	now = driver.Time(now)
 	switch in.As {
 	case MarkAsSuccess:
-		newNote := j.Note
+		newNote := t.Note
 		if in.Note.Present() {
 			newNote = in.Note
 		}
-		next := *j
+		next := *t
 		next.EndedAt = fsm.Some(now)
 		next.Note = newNote
 		next.TriggerEndsAt = fsm.Optional[time.Time]{}
 		next.NextMethod = fsm.Optional[string]{}
-		return j.step("mark", EventMarked, &next, StateSuccess, now)
+		return t.step("mark", EventMarked, &next, StateSuccess, now)
 	case MarkAsFailed:
-		newNote := j.Note
+		newNote := t.Note
 		if in.Note.Present() {
 			newNote = in.Note
 		}
-		next := *j
+		next := *t
 		next.EndedAt = fsm.Some(now)
 		next.Note = newNote
 		next.TriggerEndsAt = fsm.Optional[time.Time]{}
 		next.NextMethod = fsm.Optional[string]{}
-		return j.step("mark", EventMarked, &next, StateFailed, now)
+		return t.step("mark", EventMarked, &next, StateFailed, now)
 	default:
-		newNote := j.Note
+		newNote := t.Note
 		if in.Note.Present() {
 			newNote = in.Note
 		}
-		next := *j
+		next := *t
 		next.EndedAt = fsm.Some(now)
 		next.Note = newNote
 		next.TriggerEndsAt = fsm.Optional[time.Time]{}
 		next.NextMethod = fsm.Optional[string]{}
-		return j.step("mark", EventMarked, &next, StateSkipped, now)
+		return t.step("mark", EventMarked, &next, StateSkipped, now)
 	}
 }
 
@@ -872,22 +872,22 @@ func (j *TaskInstance) Mark(in MarkInput, actor, reason string, now time.Time) (
 // removed.
 //
 // The task is gone from the DAG.
-func (j *TaskInstance) Remove(now time.Time) (Event, error) {
-	if j.State != StateNone &&
-		j.State != StateScheduled &&
-		j.State != StateQueued &&
-		j.State != StateUpForRetry &&
-		j.State != StateUpForReschedule &&
-		j.State != StateDeferred &&
-		j.State != StateSuccess &&
-		j.State != StateFailed &&
-		j.State != StateSkipped &&
-		j.State != StateUpstreamFailed {
-		return Event{}, j.refuseState("remove", "none, scheduled, queued, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed")
+func (t *TaskInstance) Remove(now time.Time) (Event, error) {
+	if t.State != StateNone &&
+		t.State != StateScheduled &&
+		t.State != StateQueued &&
+		t.State != StateUpForRetry &&
+		t.State != StateUpForReschedule &&
+		t.State != StateDeferred &&
+		t.State != StateSuccess &&
+		t.State != StateFailed &&
+		t.State != StateSkipped &&
+		t.State != StateUpstreamFailed {
+		return Event{}, t.refuseState("remove", "none, scheduled, queued, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("remove", EventRemoved, &next, StateRemoved, now)
+	next := *t
+	return t.step("remove", EventRemoved, &next, StateRemoved, now)
 }
 
 // Restore moves a TaskInstance from removed to none.
@@ -895,70 +895,70 @@ func (j *TaskInstance) Remove(now time.Time) (Event, error) {
 // The task is in the DAG again.
 //
 // It clears ended_at, trigger_ends_at and next_method.
-func (j *TaskInstance) Restore(now time.Time) (Event, error) {
-	if j.State != StateRemoved {
-		return Event{}, j.refuseState("restore", "removed")
+func (t *TaskInstance) Restore(now time.Time) (Event, error) {
+	if t.State != StateRemoved {
+		return Event{}, t.refuseState("restore", "removed")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *t
 	next.EndedAt = fsm.Optional[time.Time]{}
 	next.TriggerEndsAt = fsm.Optional[time.Time]{}
 	next.NextMethod = fsm.Optional[string]{}
-	return j.step("restore", EventRestored, &next, StateNone, now)
+	return t.step("restore", EventRestored, &next, StateNone, now)
 }
 
 // Can reports whether an operation is possible in the state of the
 // TaskInstance: nil, or the refusal that its method returns. It does not look
 // at guards and inputs; to try these, call the method on a copy.
-func (j TaskInstance) Can(operation string) error {
+func (t TaskInstance) Can(operation string) error {
 	possible, allowed := false, ""
 	switch operation {
 	case OpSchedule:
-		possible, allowed = j.State == StateNone, "none"
+		possible, allowed = t.State == StateNone, "none"
 	case OpScheduleAgain:
-		possible, allowed = j.State == StateUpForRetry || j.State == StateUpForReschedule, "up_for_retry, up_for_reschedule"
+		possible, allowed = t.State == StateUpForRetry || t.State == StateUpForReschedule, "up_for_retry, up_for_reschedule"
 	case OpQueue:
-		possible, allowed = j.State == StateScheduled, "scheduled"
+		possible, allowed = t.State == StateScheduled, "scheduled"
 	case OpTimeoutQueued, OpStart:
-		possible, allowed = j.State == StateQueued, "queued"
+		possible, allowed = t.State == StateQueued, "queued"
 	case OpResetOrphan:
-		possible, allowed = j.State == StateQueued || j.State == StateRunning || j.State == StateRestarting, "queued, running, restarting"
+		possible, allowed = t.State == StateQueued || t.State == StateRunning || t.State == StateRestarting, "queued, running, restarting"
 	case OpHeartbeat, OpSucceed, OpFail, OpLose, OpSkipWork, OpReschedule, OpDefer:
-		possible, allowed = j.State == StateRunning, "running"
+		possible, allowed = t.State == StateRunning, "running"
 	case OpResume, OpGiveUpTrigger:
-		possible, allowed = j.State == StateDeferred, "deferred"
+		possible, allowed = t.State == StateDeferred, "deferred"
 	case OpFailUpstream:
-		possible, allowed = j.State == StateNone || j.State == StateScheduled || j.State == StateUpForRetry || j.State == StateUpForReschedule, "none, scheduled, up_for_retry, up_for_reschedule"
+		possible, allowed = t.State == StateNone || t.State == StateScheduled || t.State == StateUpForRetry || t.State == StateUpForReschedule, "none, scheduled, up_for_retry, up_for_reschedule"
 	case OpSkip:
-		possible, allowed = j.State == StateNone || j.State == StateScheduled, "none, scheduled"
+		possible, allowed = t.State == StateNone || t.State == StateScheduled, "none, scheduled"
 	case OpClear:
-		possible, allowed = j.State == StateRunning || j.State == StateUpForRetry || j.State == StateUpForReschedule || j.State == StateDeferred || j.State == StateSuccess || j.State == StateFailed || j.State == StateSkipped || j.State == StateUpstreamFailed, "running, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed"
+		possible, allowed = t.State == StateRunning || t.State == StateUpForRetry || t.State == StateUpForReschedule || t.State == StateDeferred || t.State == StateSuccess || t.State == StateFailed || t.State == StateSkipped || t.State == StateUpstreamFailed, "running, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed"
 	case OpKill:
-		possible, allowed = j.State == StateRestarting, "restarting"
+		possible, allowed = t.State == StateRestarting, "restarting"
 	case OpMark:
-		possible, allowed = j.State == StateNone || j.State == StateScheduled || j.State == StateQueued || j.State == StateRunning || j.State == StateRestarting || j.State == StateUpForRetry || j.State == StateUpForReschedule || j.State == StateDeferred || j.State == StateSuccess || j.State == StateFailed || j.State == StateSkipped || j.State == StateUpstreamFailed, "none, scheduled, queued, running, restarting, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed"
+		possible, allowed = t.State == StateNone || t.State == StateScheduled || t.State == StateQueued || t.State == StateRunning || t.State == StateRestarting || t.State == StateUpForRetry || t.State == StateUpForReschedule || t.State == StateDeferred || t.State == StateSuccess || t.State == StateFailed || t.State == StateSkipped || t.State == StateUpstreamFailed, "none, scheduled, queued, running, restarting, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed"
 	case OpRemove:
-		possible, allowed = j.State == StateNone || j.State == StateScheduled || j.State == StateQueued || j.State == StateUpForRetry || j.State == StateUpForReschedule || j.State == StateDeferred || j.State == StateSuccess || j.State == StateFailed || j.State == StateSkipped || j.State == StateUpstreamFailed, "none, scheduled, queued, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed"
+		possible, allowed = t.State == StateNone || t.State == StateScheduled || t.State == StateQueued || t.State == StateUpForRetry || t.State == StateUpForReschedule || t.State == StateDeferred || t.State == StateSuccess || t.State == StateFailed || t.State == StateSkipped || t.State == StateUpstreamFailed, "none, scheduled, queued, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed"
 	case OpRestore:
-		possible, allowed = j.State == StateRemoved, "removed"
+		possible, allowed = t.State == StateRemoved, "removed"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation, allowed)
+	return t.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a TaskInstance breaks. Operations refuse one that
 // breaks a MUST rule.
-func Check(j TaskInstance) []fsm.Violation {
+func Check(t TaskInstance) []fsm.Violation {
 	var found []fsm.Violation
-	if !j.State.Valid() {
+	if !t.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if j.TryNumber < 0 {
+	if t.TryNumber < 0 {
 		found = append(found, fsm.Violation{Rule: "try_number", Must: true})
 	}
-	j.rules(func(rule string, must bool) bool {
+	t.rules(func(rule string, must bool) bool {
 		found = append(found, fsm.Violation{Rule: rule, Must: must})
 		return true
 	})
@@ -967,72 +967,72 @@ func Check(j TaskInstance) []fsm.Violation {
 
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
-func (j *TaskInstance) rules(broken func(rule string, must bool) bool) bool {
-	switch j.State {
+func (t *TaskInstance) rules(broken func(rule string, must bool) bool) bool {
+	switch t.State {
 	case StateNone, StateScheduled:
-		return (j.MapIndex >= -1 || broken("map_index", true)) &&
-			(j.MaxTries >= 0 || broken("max_tries", true)) &&
-			(!j.EndedAt.Present() || broken("ended_at is absent", true)) &&
-			(!j.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true))
+		return (t.MapIndex >= -1 || broken("map_index", true)) &&
+			(t.MaxTries >= 0 || broken("max_tries", true)) &&
+			(!t.EndedAt.Present() || broken("ended_at is absent", true)) &&
+			(!t.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true))
 	case StateQueued:
-		return (j.MapIndex >= -1 || broken("map_index", true)) &&
-			(j.MaxTries >= 0 || broken("max_tries", true)) &&
-			(j.QueuedAt.Present() || broken("queued_at is present", true)) &&
-			(!j.EndedAt.Present() || broken("ended_at is absent", true)) &&
-			(!j.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true))
+		return (t.MapIndex >= -1 || broken("map_index", true)) &&
+			(t.MaxTries >= 0 || broken("max_tries", true)) &&
+			(t.QueuedAt.Present() || broken("queued_at is present", true)) &&
+			(!t.EndedAt.Present() || broken("ended_at is absent", true)) &&
+			(!t.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true))
 	case StateRunning:
-		return (j.MapIndex >= -1 || broken("map_index", true)) &&
-			(j.MaxTries >= 0 || broken("max_tries", true)) &&
-			(j.Hostname.Present() || broken("hostname is present", true)) &&
-			(j.StartedAt.Present() || broken("started_at is present", true)) &&
-			(j.HeartbeatAt.Present() || broken("heartbeat_at is present", true)) &&
-			(!j.EndedAt.Present() || broken("ended_at is absent", true)) &&
-			(!j.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true)) &&
-			(j.TryNumber >= 1 || broken("try_number >= 1", true))
+		return (t.MapIndex >= -1 || broken("map_index", true)) &&
+			(t.MaxTries >= 0 || broken("max_tries", true)) &&
+			(t.Hostname.Present() || broken("hostname is present", true)) &&
+			(t.StartedAt.Present() || broken("started_at is present", true)) &&
+			(t.HeartbeatAt.Present() || broken("heartbeat_at is present", true)) &&
+			(!t.EndedAt.Present() || broken("ended_at is absent", true)) &&
+			(!t.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true)) &&
+			(t.TryNumber >= 1 || broken("try_number >= 1", true))
 	case StateRestarting:
-		return (j.MapIndex >= -1 || broken("map_index", true)) &&
-			(j.MaxTries >= 0 || broken("max_tries", true)) &&
-			(j.StartedAt.Present() || broken("started_at is present", true)) &&
-			(!j.EndedAt.Present() || broken("ended_at is absent", true)) &&
-			(!j.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true)) &&
-			(j.TryNumber >= 1 || broken("try_number >= 1", true))
+		return (t.MapIndex >= -1 || broken("map_index", true)) &&
+			(t.MaxTries >= 0 || broken("max_tries", true)) &&
+			(t.StartedAt.Present() || broken("started_at is present", true)) &&
+			(!t.EndedAt.Present() || broken("ended_at is absent", true)) &&
+			(!t.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true)) &&
+			(t.TryNumber >= 1 || broken("try_number >= 1", true))
 	case StateUpForRetry:
-		return (j.MapIndex >= -1 || broken("map_index", true)) &&
-			(j.MaxTries >= 0 || broken("max_tries", true)) &&
-			(j.NextTryAt.Present() || broken("next_try_at is present", true)) &&
-			(!j.EndedAt.Present() || broken("ended_at is absent", true)) &&
-			(!j.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true)) &&
-			(j.TryNumber >= 1 || broken("try_number >= 1", true))
+		return (t.MapIndex >= -1 || broken("map_index", true)) &&
+			(t.MaxTries >= 0 || broken("max_tries", true)) &&
+			(t.NextTryAt.Present() || broken("next_try_at is present", true)) &&
+			(!t.EndedAt.Present() || broken("ended_at is absent", true)) &&
+			(!t.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true)) &&
+			(t.TryNumber >= 1 || broken("try_number >= 1", true))
 	case StateUpForReschedule:
-		return (j.MapIndex >= -1 || broken("map_index", true)) &&
-			(j.MaxTries >= 0 || broken("max_tries", true)) &&
-			(j.NextTryAt.Present() || broken("next_try_at is present", true)) &&
-			(!j.EndedAt.Present() || broken("ended_at is absent", true)) &&
-			(!j.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true))
+		return (t.MapIndex >= -1 || broken("map_index", true)) &&
+			(t.MaxTries >= 0 || broken("max_tries", true)) &&
+			(t.NextTryAt.Present() || broken("next_try_at is present", true)) &&
+			(!t.EndedAt.Present() || broken("ended_at is absent", true)) &&
+			(!t.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true))
 	case StateDeferred:
-		return (j.MapIndex >= -1 || broken("map_index", true)) &&
-			(j.MaxTries >= 0 || broken("max_tries", true)) &&
-			(j.NextMethod.Present() || broken("next_method is present", true)) &&
-			(!j.EndedAt.Present() || broken("ended_at is absent", true))
+		return (t.MapIndex >= -1 || broken("map_index", true)) &&
+			(t.MaxTries >= 0 || broken("max_tries", true)) &&
+			(t.NextMethod.Present() || broken("next_method is present", true)) &&
+			(!t.EndedAt.Present() || broken("ended_at is absent", true))
 	case StateSuccess, StateFailed:
-		return (j.MapIndex >= -1 || broken("map_index", true)) &&
-			(j.MaxTries >= 0 || broken("max_tries", true)) &&
-			(j.EndedAt.Present() || broken("ended_at is present", true)) &&
-			(!j.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true))
+		return (t.MapIndex >= -1 || broken("map_index", true)) &&
+			(t.MaxTries >= 0 || broken("max_tries", true)) &&
+			(t.EndedAt.Present() || broken("ended_at is present", true)) &&
+			(!t.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true))
 	case StateSkipped, StateUpstreamFailed:
-		return (j.MapIndex >= -1 || broken("map_index", true)) &&
-			(j.MaxTries >= 0 || broken("max_tries", true)) &&
-			(!j.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true))
+		return (t.MapIndex >= -1 || broken("map_index", true)) &&
+			(t.MaxTries >= 0 || broken("max_tries", true)) &&
+			(!t.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true))
 	case StateRemoved:
-		return (j.MapIndex >= -1 || broken("map_index", true)) &&
-			(j.MaxTries >= 0 || broken("max_tries", true))
+		return (t.MapIndex >= -1 || broken("map_index", true)) &&
+			(t.MaxTries >= 0 || broken("max_tries", true))
 	}
 	return true
 }
 
 // broken returns the first MUST rule that the record breaks, or nothing.
-func (j *TaskInstance) broken() (first string) {
-	j.rules(func(rule string, must bool) bool {
+func (t *TaskInstance) broken() (first string) {
+	t.rules(func(rule string, must bool) bool {
 		if must {
 			first = rule
 		}
@@ -1043,70 +1043,70 @@ func (j *TaskInstance) broken() (first string) {
 
 // step takes a step that was decided on a copy of the record, unless the copy
 // breaks a rule: then the record was stored by somebody else.
-func (j *TaskInstance) step(op, event string, next *TaskInstance, to State, now time.Time) (Event, error) {
+func (t *TaskInstance) step(op, name string, next *TaskInstance, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++
 	if now.After(next.UpdatedAt) {
 		next.UpdatedAt = now
 	}
 	if rule := next.broken(); rule != "" {
-		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+		return Event{}, t.refuseRule(op, fsm.ErrInvariant, rule)
 	}
-	e := Event{Name: event, From: j.State, To: to}
-	*j = *next
-	return e, nil
+	event := Event{Name: name, From: t.State, To: to}
+	*t = *next
+	return event, nil
 }
 
 // asked refuses a call whose actor cannot be one.
-func (j *TaskInstance) asked(op, actor string) error {
+func (t *TaskInstance) asked(op, actor string) error {
 	if actor == "" {
-		return j.refuse(op, fsm.ErrActorMissing)
+		return t.refuse(op, fsm.ErrActorMissing)
 	}
 	if err := driver.CheckID(actor); err != nil {
-		return j.refuseInput(op, "actor", err.Error())
+		return t.refuseInput(op, "actor", err.Error())
 	}
 	return nil
 }
 
 // operated refuses a call of an operator who is nobody, or gives no reason.
-func (j *TaskInstance) operated(op, actor, reason string) error {
+func (t *TaskInstance) operated(op, actor, reason string) error {
 	if actor != "" && reason == "" {
-		return j.refuse(op, fsm.ErrReasonMissing)
+		return t.refuse(op, fsm.ErrReasonMissing)
 	}
-	if err := j.asked(op, actor); err != nil {
+	if err := t.asked(op, actor); err != nil {
 		return err
 	}
 	if err := driver.CheckText(reason); err != nil {
-		return j.refuseInput(op, "reason", err.Error())
+		return t.refuseInput(op, "reason", err.Error())
 	}
 	return nil
 }
 
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
-func (j *TaskInstance) refuse(op string, code fsm.Code) *fsm.Refusal {
-	return &fsm.Refusal{Code: code, Machine: "taskinstance", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
+func (t *TaskInstance) refuse(op string, code fsm.Code) *fsm.Refusal {
+	return &fsm.Refusal{Code: code, Machine: "taskinstance", Operation: op, ID: t.ID, State: fsmimpl.InState(stateNames[:], t.State)}
 }
 
 // refuseState refuses an operation that is possible in other states than the
 // record's.
-func (j *TaskInstance) refuseState(op, allowed string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrWrongState)
-	r.Allowed = allowed
-	return r
+func (t *TaskInstance) refuseState(op, allowed string) *fsm.Refusal {
+	refusal := t.refuse(op, fsm.ErrWrongState)
+	refusal.Allowed = allowed
+	return refusal
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *TaskInstance) refuseInput(op, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
+func (t *TaskInstance) refuseInput(op, name, problem string) *fsm.Refusal {
+	refusal := t.refuse(op, fsm.ErrInvalidInput)
+	refusal.Name, refusal.Message = name, problem
+	return refusal
 }
 
 // refuseRule refuses a step after which the record would break a rule, or could
 // not hold a value.
-func (j *TaskInstance) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
-	r := j.refuse(op, code)
-	r.Name = name
-	return r
+func (t *TaskInstance) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	refusal := t.refuse(op, code)
+	refusal.Name = name
+	return refusal
 }

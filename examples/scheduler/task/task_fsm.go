@@ -110,18 +110,18 @@ type Task struct {
 
 // Ref returns id and revision, so that a Task is a target of Machine's
 // operations.
-func (j Task) Ref() fsm.Ref {
-	return fsm.Ref{ID: j.ID, Rev: j.Rev}
+func (t Task) Ref() fsm.Ref {
+	return fsm.Ref{ID: t.ID, Rev: t.Rev}
 }
 
 // Equal reports whether both records are the same in every field; times are
 // compared as instants.
-func (j Task) Equal(other Task) bool {
-	return j.ID == other.ID &&
-		j.State == other.State &&
-		j.Rev == other.Rev &&
-		j.CreatedAt.Equal(other.CreatedAt) &&
-		j.UpdatedAt.Equal(other.UpdatedAt)
+func (t Task) Equal(other Task) bool {
+	return t.ID == other.ID &&
+		t.State == other.State &&
+		t.Rev == other.Rev &&
+		t.CreatedAt.Equal(other.CreatedAt) &&
+		t.UpdatedAt.Equal(other.UpdatedAt)
 }
 
 // Event says what a call did to a record.
@@ -138,16 +138,16 @@ type Event struct {
 // It makes the task known to the scheduler.
 func Submit(id string, now time.Time) (Task, Event, error) {
 	now = driver.Time(now)
-	j := Task{ID: id, CreatedAt: now}
+	t := Task{ID: id, CreatedAt: now}
 	if err := driver.CheckID(id); err != nil {
-		return Task{}, Event{}, j.refuseInput("submit", "id", err.Error())
+		return Task{}, Event{}, t.refuseInput("submit", "id", err.Error())
 	}
-	next := j
-	e, err := j.step("submit", EventSubmit, &next, StatePending, now)
+	next := t
+	event, err := t.step("submit", EventSubmit, &next, StatePending, now)
 	if err != nil {
 		return Task{}, Event{}, err
 	}
-	return j, e, nil
+	return t, event, nil
 }
 
 // Start moves a Task from pending to running.
@@ -156,13 +156,13 @@ func Submit(id string, now time.Time) (Task, Event, error) {
 // it.
 //
 // The system runs it, without an actor.
-func (j *Task) Start(now time.Time) (Event, error) {
-	if j.State != StatePending {
-		return Event{}, j.refuseState("start", "pending")
+func (t *Task) Start(now time.Time) (Event, error) {
+	if t.State != StatePending {
+		return Event{}, t.refuseState("start", "pending")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("start", EventStart, &next, StateRunning, now)
+	next := *t
+	return t.step("start", EventStart, &next, StateRunning, now)
 }
 
 // Complete moves a Task from running to completed.
@@ -171,13 +171,13 @@ func (j *Task) Start(now time.Time) (Event, error) {
 // here.
 //
 // The system runs it, without an actor.
-func (j *Task) Complete(now time.Time) (Event, error) {
-	if j.State != StateRunning {
-		return Event{}, j.refuseState("complete", "running")
+func (t *Task) Complete(now time.Time) (Event, error) {
+	if t.State != StateRunning {
+		return Event{}, t.refuseState("complete", "running")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("complete", EventComplete, &next, StateCompleted, now)
+	next := *t
+	return t.step("complete", EventComplete, &next, StateCompleted, now)
 }
 
 // Recover moves a Task from running to pending.
@@ -185,40 +185,40 @@ func (j *Task) Complete(now time.Time) (Event, error) {
 // It makes a task that a crash interrupted eligible again.
 //
 // The system runs it, without an actor.
-func (j *Task) Recover(now time.Time) (Event, error) {
-	if j.State != StateRunning {
-		return Event{}, j.refuseState("recover", "running")
+func (t *Task) Recover(now time.Time) (Event, error) {
+	if t.State != StateRunning {
+		return Event{}, t.refuseState("recover", "running")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("recover", EventRecover, &next, StatePending, now)
+	next := *t
+	return t.step("recover", EventRecover, &next, StatePending, now)
 }
 
 // Can reports whether an operation is possible in the state of the Task: nil,
 // or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
-func (j Task) Can(operation string) error {
+func (t Task) Can(operation string) error {
 	possible, allowed := false, ""
 	switch operation {
 	case OpStart:
-		possible, allowed = j.State == StatePending, "pending"
+		possible, allowed = t.State == StatePending, "pending"
 	case OpComplete, OpRecover:
-		possible, allowed = j.State == StateRunning, "running"
+		possible, allowed = t.State == StateRunning, "running"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation, allowed)
+	return t.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Task breaks. Operations refuse one that breaks a
 // MUST rule.
-func Check(j Task) []fsm.Violation {
+func Check(t Task) []fsm.Violation {
 	var found []fsm.Violation
-	if !j.State.Valid() {
+	if !t.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	j.rules(func(rule string, must bool) bool {
+	t.rules(func(rule string, must bool) bool {
 		found = append(found, fsm.Violation{Rule: rule, Must: must})
 		return true
 	})
@@ -227,13 +227,13 @@ func Check(j Task) []fsm.Violation {
 
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
-func (j *Task) rules(broken func(rule string, must bool) bool) bool {
+func (t *Task) rules(broken func(rule string, must bool) bool) bool {
 	return true
 }
 
 // broken returns the first MUST rule that the record breaks, or nothing.
-func (j *Task) broken() (first string) {
-	j.rules(func(rule string, must bool) bool {
+func (t *Task) broken() (first string) {
+	t.rules(func(rule string, must bool) bool {
 		if must {
 			first = rule
 		}
@@ -244,48 +244,48 @@ func (j *Task) broken() (first string) {
 
 // step takes a step that was decided on a copy of the record, unless the copy
 // breaks a rule: then the record was stored by somebody else.
-func (j *Task) step(op, event string, next *Task, to State, now time.Time) (Event, error) {
+func (t *Task) step(op, name string, next *Task, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++
 	if now.After(next.UpdatedAt) {
 		next.UpdatedAt = now
 	}
 	if rule := next.broken(); rule != "" {
-		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+		return Event{}, t.refuseRule(op, fsm.ErrInvariant, rule)
 	}
-	e := Event{Name: event, From: j.State, To: to}
-	*j = *next
-	return e, nil
+	event := Event{Name: name, From: t.State, To: to}
+	*t = *next
+	return event, nil
 }
 
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
-func (j *Task) refuse(op string, code fsm.Code) *fsm.Refusal {
-	return &fsm.Refusal{Code: code, Machine: "task", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
+func (t *Task) refuse(op string, code fsm.Code) *fsm.Refusal {
+	return &fsm.Refusal{Code: code, Machine: "task", Operation: op, ID: t.ID, State: fsmimpl.InState(stateNames[:], t.State)}
 }
 
 // refuseState refuses an operation that is possible in other states than the
 // record's.
-func (j *Task) refuseState(op, allowed string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrWrongState)
-	if j.State.Terminal() {
-		r.Code = fsm.ErrTerminal
+func (t *Task) refuseState(op, allowed string) *fsm.Refusal {
+	refusal := t.refuse(op, fsm.ErrWrongState)
+	if t.State.Terminal() {
+		refusal.Code = fsm.ErrTerminal
 	}
-	r.Allowed = allowed
-	return r
+	refusal.Allowed = allowed
+	return refusal
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Task) refuseInput(op, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
+func (t *Task) refuseInput(op, name, problem string) *fsm.Refusal {
+	refusal := t.refuse(op, fsm.ErrInvalidInput)
+	refusal.Name, refusal.Message = name, problem
+	return refusal
 }
 
 // refuseRule refuses a step after which the record would break a rule, or could
 // not hold a value.
-func (j *Task) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
-	r := j.refuse(op, code)
-	r.Name = name
-	return r
+func (t *Task) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	refusal := t.refuse(op, code)
+	refusal.Name = name
+	return refusal
 }

@@ -126,23 +126,23 @@ type Notice struct {
 
 // Ref returns id and revision, so that a Notice is a target of Machine's
 // operations.
-func (j Notice) Ref() fsm.Ref {
-	return fsm.Ref{ID: j.ID, Rev: j.Rev}
+func (n Notice) Ref() fsm.Ref {
+	return fsm.Ref{ID: n.ID, Rev: n.Rev}
 }
 
 // Equal reports whether both records are the same in every field; times are
 // compared as instants.
-func (j Notice) Equal(other Notice) bool {
-	return j.ID == other.ID &&
-		j.State == other.State &&
-		j.Rev == other.Rev &&
-		j.CreatedAt.Equal(other.CreatedAt) &&
-		j.UpdatedAt.Equal(other.UpdatedAt) &&
-		j.Topic == other.Topic &&
-		j.Number == other.Number &&
-		j.Body == other.Body &&
-		j.GiveUpAt.Present() == other.GiveUpAt.Present() &&
-		j.GiveUpAt.Or(time.Time{}).Equal(other.GiveUpAt.Or(time.Time{}))
+func (n Notice) Equal(other Notice) bool {
+	return n.ID == other.ID &&
+		n.State == other.State &&
+		n.Rev == other.Rev &&
+		n.CreatedAt.Equal(other.CreatedAt) &&
+		n.UpdatedAt.Equal(other.UpdatedAt) &&
+		n.Topic == other.Topic &&
+		n.Number == other.Number &&
+		n.Body == other.Body &&
+		n.GiveUpAt.Present() == other.GiveUpAt.Present() &&
+		n.GiveUpAt.Or(time.Time{}).Equal(other.GiveUpAt.Or(time.Time{}))
 }
 
 // Event says what a call did to a record.
@@ -174,32 +174,32 @@ type PublishPeers struct {
 // It sets topic and body to the inputs and give_up_at to now + 3600s.
 func Publish(id string, in PublishInput, peers PublishPeers, now time.Time) (Notice, Event, error) {
 	now = driver.Time(now)
-	j := Notice{ID: id, CreatedAt: now}
+	n := Notice{ID: id, CreatedAt: now}
 	if err := fsmimpl.CheckText(in.Topic); err != nil {
-		return Notice{}, Event{}, j.refuseInput("publish", "topic", err.Error())
+		return Notice{}, Event{}, n.refuseInput("publish", "topic", err.Error())
 	}
 	if err := fsmimpl.CheckJSON(in.Body); err != nil {
-		return Notice{}, Event{}, j.refuseInput("publish", "body", err.Error())
+		return Notice{}, Event{}, n.refuseInput("publish", "body", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Notice{}, Event{}, j.refuseInput("publish", "id", err.Error())
+		return Notice{}, Event{}, n.refuseInput("publish", "id", err.Error())
 	}
 	if peers.Number < 1 {
-		return Notice{}, Event{}, j.refuseRule("publish", fsm.ErrOverflow, "number")
+		return Notice{}, Event{}, n.refuseRule("publish", fsm.ErrOverflow, "number")
 	}
 	if !fsmimpl.InYears(now.Add(1 * time.Hour)) {
-		return Notice{}, Event{}, j.refuseRule("publish", fsm.ErrOverflow, "give_up_at")
+		return Notice{}, Event{}, n.refuseRule("publish", fsm.ErrOverflow, "give_up_at")
 	}
-	next := j
+	next := n
 	next.Number = peers.Number
 	next.Topic = in.Topic
 	next.Body = in.Body
 	next.GiveUpAt = fsm.Some(now.Add(1 * time.Hour))
-	e, err := j.step("publish", EventPublish, &next, StateDue, now)
+	event, err := n.step("publish", EventPublish, &next, StateDue, now)
 	if err != nil {
 		return Notice{}, Event{}, err
 	}
-	return j, e, nil
+	return n, event, nil
 }
 
 // Confirm moves a Notice from due to delivered.
@@ -210,14 +210,14 @@ func Publish(id string, in PublishInput, peers PublishPeers, now time.Time) (Not
 // The system runs it, without an actor.
 //
 // It clears give_up_at.
-func (j *Notice) Confirm(now time.Time) (Event, error) {
-	if j.State != StateDue {
-		return Event{}, j.refuseState("confirm", "due")
+func (n *Notice) Confirm(now time.Time) (Event, error) {
+	if n.State != StateDue {
+		return Event{}, n.refuseState("confirm", "due")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *n
 	next.GiveUpAt = fsm.Optional[time.Time]{}
-	return j.step("confirm", EventConfirm, &next, StateDelivered, now)
+	return n.step("confirm", EventConfirm, &next, StateDelivered, now)
 }
 
 // GiveUp moves a Notice from due to dead.
@@ -228,14 +228,14 @@ func (j *Notice) Confirm(now time.Time) (Event, error) {
 // The system runs it, without an actor.
 //
 // It clears give_up_at.
-func (j *Notice) GiveUp(now time.Time) (Event, error) {
-	if j.State != StateDue {
-		return Event{}, j.refuseState("give_up", "due")
+func (n *Notice) GiveUp(now time.Time) (Event, error) {
+	if n.State != StateDue {
+		return Event{}, n.refuseState("give_up", "due")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *n
 	next.GiveUpAt = fsm.Optional[time.Time]{}
-	return j.step("give_up", EventGiveUp, &next, StateDead, now)
+	return n.step("give_up", EventGiveUp, &next, StateDead, now)
 }
 
 // Retry moves a Notice from dead to due.
@@ -245,20 +245,20 @@ func (j *Notice) GiveUp(now time.Time) (Event, error) {
 // An operator runs it, and gives a reason.
 //
 // It sets give_up_at to now + 3600s.
-func (j *Notice) Retry(actor, reason string, now time.Time) (Event, error) {
-	if err := j.operated("retry", actor, reason); err != nil {
+func (n *Notice) Retry(actor, reason string, now time.Time) (Event, error) {
+	if err := n.operated("retry", actor, reason); err != nil {
 		return Event{}, err
 	}
-	if j.State != StateDead {
-		return Event{}, j.refuseState("retry", "dead")
+	if n.State != StateDead {
+		return Event{}, n.refuseState("retry", "dead")
 	}
 	now = driver.Time(now)
 	if !fsmimpl.InYears(now.Add(1 * time.Hour)) {
-		return Event{}, j.refuseRule("retry", fsm.ErrOverflow, "give_up_at")
+		return Event{}, n.refuseRule("retry", fsm.ErrOverflow, "give_up_at")
 	}
-	next := *j
+	next := *n
 	next.GiveUpAt = fsm.Some(now.Add(1 * time.Hour))
-	return j.step("retry", EventRetry, &next, StateDue, now)
+	return n.step("retry", EventRetry, &next, StateDue, now)
 }
 
 // Drop moves a Notice from dead to dropped.
@@ -266,46 +266,46 @@ func (j *Notice) Retry(actor, reason string, now time.Time) (Event, error) {
 // It gives a dead letter up for good.
 //
 // An operator runs it, and gives a reason.
-func (j *Notice) Drop(actor, reason string, now time.Time) (Event, error) {
-	if err := j.operated("drop", actor, reason); err != nil {
+func (n *Notice) Drop(actor, reason string, now time.Time) (Event, error) {
+	if err := n.operated("drop", actor, reason); err != nil {
 		return Event{}, err
 	}
-	if j.State != StateDead {
-		return Event{}, j.refuseState("drop", "dead")
+	if n.State != StateDead {
+		return Event{}, n.refuseState("drop", "dead")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("drop", EventDrop, &next, StateDropped, now)
+	next := *n
+	return n.step("drop", EventDrop, &next, StateDropped, now)
 }
 
 // Can reports whether an operation is possible in the state of the Notice: nil,
 // or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
-func (j Notice) Can(operation string) error {
+func (n Notice) Can(operation string) error {
 	possible, allowed := false, ""
 	switch operation {
 	case OpConfirm, OpGiveUp:
-		possible, allowed = j.State == StateDue, "due"
+		possible, allowed = n.State == StateDue, "due"
 	case OpRetry, OpDrop:
-		possible, allowed = j.State == StateDead, "dead"
+		possible, allowed = n.State == StateDead, "dead"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation, allowed)
+	return n.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Notice breaks. Operations refuse one that breaks
 // a MUST rule.
-func Check(j Notice) []fsm.Violation {
+func Check(n Notice) []fsm.Violation {
 	var found []fsm.Violation
-	if !j.State.Valid() {
+	if !n.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if j.Number < 1 {
+	if n.Number < 1 {
 		found = append(found, fsm.Violation{Rule: "number", Must: true})
 	}
-	j.rules(func(rule string, must bool) bool {
+	n.rules(func(rule string, must bool) bool {
 		found = append(found, fsm.Violation{Rule: rule, Must: must})
 		return true
 	})
@@ -314,17 +314,17 @@ func Check(j Notice) []fsm.Violation {
 
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
-func (j *Notice) rules(broken func(rule string, must bool) bool) bool {
-	switch j.State {
+func (n *Notice) rules(broken func(rule string, must bool) bool) bool {
+	switch n.State {
 	case StateDue:
-		return (j.GiveUpAt.Present() || broken("give_up_at is present", true))
+		return (n.GiveUpAt.Present() || broken("give_up_at is present", true))
 	}
 	return true
 }
 
 // broken returns the first MUST rule that the record breaks, or nothing.
-func (j *Notice) broken() (first string) {
-	j.rules(func(rule string, must bool) bool {
+func (n *Notice) broken() (first string) {
+	n.rules(func(rule string, must bool) bool {
 		if must {
 			first = rule
 		}
@@ -335,73 +335,73 @@ func (j *Notice) broken() (first string) {
 
 // step takes a step that was decided on a copy of the record, unless the copy
 // breaks a rule: then the record was stored by somebody else.
-func (j *Notice) step(op, event string, next *Notice, to State, now time.Time) (Event, error) {
+func (n *Notice) step(op, name string, next *Notice, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++
 	if now.After(next.UpdatedAt) {
 		next.UpdatedAt = now
 	}
 	if rule := next.broken(); rule != "" {
-		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+		return Event{}, n.refuseRule(op, fsm.ErrInvariant, rule)
 	}
-	e := Event{Name: event, From: j.State, To: to}
-	*j = *next
-	return e, nil
+	event := Event{Name: name, From: n.State, To: to}
+	*n = *next
+	return event, nil
 }
 
 // asked refuses a call whose actor cannot be one.
-func (j *Notice) asked(op, actor string) error {
+func (n *Notice) asked(op, actor string) error {
 	if actor == "" {
-		return j.refuse(op, fsm.ErrActorMissing)
+		return n.refuse(op, fsm.ErrActorMissing)
 	}
 	if err := driver.CheckID(actor); err != nil {
-		return j.refuseInput(op, "actor", err.Error())
+		return n.refuseInput(op, "actor", err.Error())
 	}
 	return nil
 }
 
 // operated refuses a call of an operator who is nobody, or gives no reason.
-func (j *Notice) operated(op, actor, reason string) error {
+func (n *Notice) operated(op, actor, reason string) error {
 	if actor != "" && reason == "" {
-		return j.refuse(op, fsm.ErrReasonMissing)
+		return n.refuse(op, fsm.ErrReasonMissing)
 	}
-	if err := j.asked(op, actor); err != nil {
+	if err := n.asked(op, actor); err != nil {
 		return err
 	}
 	if err := driver.CheckText(reason); err != nil {
-		return j.refuseInput(op, "reason", err.Error())
+		return n.refuseInput(op, "reason", err.Error())
 	}
 	return nil
 }
 
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
-func (j *Notice) refuse(op string, code fsm.Code) *fsm.Refusal {
-	return &fsm.Refusal{Code: code, Machine: "notice", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
+func (n *Notice) refuse(op string, code fsm.Code) *fsm.Refusal {
+	return &fsm.Refusal{Code: code, Machine: "notice", Operation: op, ID: n.ID, State: fsmimpl.InState(stateNames[:], n.State)}
 }
 
 // refuseState refuses an operation that is possible in other states than the
 // record's.
-func (j *Notice) refuseState(op, allowed string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrWrongState)
-	if j.State.Terminal() {
-		r.Code = fsm.ErrTerminal
+func (n *Notice) refuseState(op, allowed string) *fsm.Refusal {
+	refusal := n.refuse(op, fsm.ErrWrongState)
+	if n.State.Terminal() {
+		refusal.Code = fsm.ErrTerminal
 	}
-	r.Allowed = allowed
-	return r
+	refusal.Allowed = allowed
+	return refusal
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Notice) refuseInput(op, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
+func (n *Notice) refuseInput(op, name, problem string) *fsm.Refusal {
+	refusal := n.refuse(op, fsm.ErrInvalidInput)
+	refusal.Name, refusal.Message = name, problem
+	return refusal
 }
 
 // refuseRule refuses a step after which the record would break a rule, or could
 // not hold a value.
-func (j *Notice) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
-	r := j.refuse(op, code)
-	r.Name = name
-	return r
+func (n *Notice) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	refusal := n.refuse(op, code)
+	refusal.Name = name
+	return refusal
 }

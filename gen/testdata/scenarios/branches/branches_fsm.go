@@ -167,21 +167,21 @@ type Claim struct {
 
 // Ref returns id and revision, so that a Claim is a target of Machine's
 // operations.
-func (j Claim) Ref() fsm.Ref {
-	return fsm.Ref{ID: j.ID, Rev: j.Rev}
+func (c Claim) Ref() fsm.Ref {
+	return fsm.Ref{ID: c.ID, Rev: c.Rev}
 }
 
 // Equal reports whether both records are the same in every field; times are
 // compared as instants.
-func (j Claim) Equal(other Claim) bool {
-	return j.ID == other.ID &&
-		j.State == other.State &&
-		j.Rev == other.Rev &&
-		j.CreatedAt.Equal(other.CreatedAt) &&
-		j.UpdatedAt.Equal(other.UpdatedAt) &&
-		j.Amount == other.Amount &&
-		j.Approver == other.Approver &&
-		j.Votes == other.Votes
+func (c Claim) Equal(other Claim) bool {
+	return c.ID == other.ID &&
+		c.State == other.State &&
+		c.Rev == other.Rev &&
+		c.CreatedAt.Equal(other.CreatedAt) &&
+		c.UpdatedAt.Equal(other.UpdatedAt) &&
+		c.Amount == other.Amount &&
+		c.Approver == other.Approver &&
+		c.Votes == other.Votes
 }
 
 // Event says what a call did to a record.
@@ -211,39 +211,39 @@ type FileInput struct {
 //   - otherwise: to large; it sets approver to the actor
 func File(id string, in FileInput, actor string, now time.Time) (Claim, Event, error) {
 	now = driver.Time(now)
-	j := Claim{ID: id, CreatedAt: now}
-	if err := j.asked("file", actor); err != nil {
+	c := Claim{ID: id, CreatedAt: now}
+	if err := c.asked("file", actor); err != nil {
 		return Claim{}, Event{}, err
 	}
 	if in.Amount < 0 {
-		return Claim{}, Event{}, j.refuseInput("file", "amount", "expected 0 or more")
+		return Claim{}, Event{}, c.refuseInput("file", "amount", "expected 0 or more")
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Claim{}, Event{}, j.refuseInput("file", "id", err.Error())
+		return Claim{}, Event{}, c.refuseInput("file", "id", err.Error())
 	}
 	if in.Amount < 1 {
-		return Claim{}, Event{}, j.refuseGuard("file", "known", "", ErrEmptyClaim, "input.amount", in.Amount)
+		return Claim{}, Event{}, c.refuseGuard("file", "known", "", ErrEmptyClaim, "input.amount", in.Amount)
 	}
 	switch {
 	case in.Amount <= 100:
-		next := j
+		next := c
 		next.Amount = in.Amount
-		e, err := j.step("file", EventFile, &next, StateSmall, now)
+		event, err := c.step("file", EventFile, &next, StateSmall, now)
 		if err != nil {
 			return Claim{}, Event{}, err
 		}
-		return j, e, nil
+		return c, event, nil
 	case in.Amount >= 1000000:
-		return Claim{}, Event{}, j.refuseGuard("file", "too_large", "", ErrTooLarge)
+		return Claim{}, Event{}, c.refuseGuard("file", "too_large", "", ErrTooLarge)
 	default:
-		next := j
+		next := c
 		next.Amount = in.Amount
 		next.Approver = fsm.Some(actor)
-		e, err := j.step("file", EventFile, &next, StateLarge, now)
+		event, err := c.step("file", EventFile, &next, StateLarge, now)
 		if err != nil {
 			return Claim{}, Event{}, err
 		}
-		return j, e, nil
+		return c, event, nil
 	}
 }
 
@@ -262,44 +262,44 @@ func File(id string, in FileInput, actor string, now time.Time) (Claim, Event, e
 //   - if it was large: it stays where it is
 //
 // In paid and parked the call is recorded and changes nothing.
-func (j *Claim) Vote(actor string, now time.Time) (Event, error) {
-	if err := j.asked("vote", actor); err != nil {
+func (c *Claim) Vote(actor string, now time.Time) (Event, error) {
+	if err := c.asked("vote", actor); err != nil {
 		return Event{}, err
 	}
-	if j.State == StatePaid || j.State == StateParked {
-		return j.note(EventVote, ""), nil
+	if c.State == StatePaid || c.State == StateParked {
+		return c.note(EventVote, ""), nil
 	}
-	if j.State != StateSmall && j.State != StateLarge {
-		return Event{}, j.refuseState("vote", "small, large")
+	if c.State != StateSmall && c.State != StateLarge {
+		return Event{}, c.refuseState("vote", "small, large")
 	}
 	now = driver.Time(now)
-	if j.Approver != fsm.Some(actor) {
-		return j.note(EventVote, "approved"), nil
+	if c.Approver != fsm.Some(actor) {
+		return c.note(EventVote, "approved"), nil
 	}
-	if j.Votes == math.MaxInt64 {
-		return Event{}, j.refuseRule("vote", fsm.ErrOverflow, "votes")
+	if c.Votes == math.MaxInt64 {
+		return Event{}, c.refuseRule("vote", fsm.ErrOverflow, "votes")
 	}
 	switch {
-	case j.State == StateSmall && j.Votes+1 >= 2:
-		next := *j
+	case c.State == StateSmall && c.Votes+1 >= 2:
+		next := *c
 		next.Votes++
-		return j.step("vote", EventVote, &next, StatePaid, now)
-	case j.State == StateSmall:
-		next := *j
+		return c.step("vote", EventVote, &next, StatePaid, now)
+	case c.State == StateSmall:
+		next := *c
 		next.Votes++
-		return j.step("vote", EventVote, &next, j.State, now)
-	case j.State == StateLarge && j.Votes+1 >= 5 && j.Amount < 5000:
-		next := *j
+		return c.step("vote", EventVote, &next, c.State, now)
+	case c.State == StateLarge && c.Votes+1 >= 5 && c.Amount < 5000:
+		next := *c
 		next.Votes++
-		return j.step("vote", EventVote, &next, StatePaid, now)
-	case j.State == StateLarge && j.Votes+1 >= 5:
-		return Event{}, j.refuseGuard("vote", "empty_claim", "", ErrEmptyClaim)
-	case j.State == StateLarge:
-		next := *j
+		return c.step("vote", EventVote, &next, StatePaid, now)
+	case c.State == StateLarge && c.Votes+1 >= 5:
+		return Event{}, c.refuseGuard("vote", "empty_claim", "", ErrEmptyClaim)
+	case c.State == StateLarge:
+		next := *c
 		next.Votes++
-		return j.step("vote", EventVote, &next, j.State, now)
+		return c.step("vote", EventVote, &next, c.State, now)
 	default:
-		return Event{}, j.refuseRule("vote", fsm.ErrInvariant, "choose")
+		return Event{}, c.refuseRule("vote", fsm.ErrInvariant, "choose")
 	}
 }
 
@@ -316,78 +316,78 @@ type AskInput struct {
 //   - if input.answer == later: recorded, and nothing changes
 //
 // In paid and parked the call is recorded and changes nothing.
-func (j *Claim) Ask(in AskInput, actor string, now time.Time) (Event, error) {
-	if err := j.asked("ask", actor); err != nil {
+func (c *Claim) Ask(in AskInput, actor string, now time.Time) (Event, error) {
+	if err := c.asked("ask", actor); err != nil {
 		return Event{}, err
 	}
 	if !in.Answer.Valid() {
-		return Event{}, j.refuseInput("ask", "answer", "expected accept, refuse or later")
+		return Event{}, c.refuseInput("ask", "answer", "expected accept, refuse or later")
 	}
-	if j.State == StatePaid || j.State == StateParked {
-		return j.note(EventAsk, ""), nil
+	if c.State == StatePaid || c.State == StateParked {
+		return c.note(EventAsk, ""), nil
 	}
-	if j.State != StateSmall && j.State != StateLarge {
-		return Event{}, j.refuseState("ask", "small, large")
+	if c.State != StateSmall && c.State != StateLarge {
+		return Event{}, c.refuseState("ask", "small, large")
 	}
 	now = driver.Time(now)
 	switch in.Answer {
 	case AskAnswerAccept:
-		next := *j
+		next := *c
 		next.Approver = fsm.Some(actor)
-		return j.step("ask", EventAsk, &next, StatePaid, now)
+		return c.step("ask", EventAsk, &next, StatePaid, now)
 	case AskAnswerRefuse:
-		next := *j
-		return j.step("ask", EventAsk, &next, StateParked, now)
+		next := *c
+		return c.step("ask", EventAsk, &next, StateParked, now)
 	case AskAnswerLater:
-		return j.note(EventAsk, ""), nil
+		return c.note(EventAsk, ""), nil
 	default:
-		return Event{}, j.refuseRule("ask", fsm.ErrInvariant, "choose")
+		return Event{}, c.refuseRule("ask", fsm.ErrInvariant, "choose")
 	}
 }
 
 // Unpark moves a Claim from parked to small.
 //
 // In small and paid the call is recorded and changes nothing.
-func (j *Claim) Unpark(now time.Time) (Event, error) {
-	if j.State == StateSmall || j.State == StatePaid {
-		return j.note(EventUnpark, ""), nil
+func (c *Claim) Unpark(now time.Time) (Event, error) {
+	if c.State == StateSmall || c.State == StatePaid {
+		return c.note(EventUnpark, ""), nil
 	}
-	if j.State != StateParked {
-		return Event{}, j.refuseState("unpark", "parked")
+	if c.State != StateParked {
+		return Event{}, c.refuseState("unpark", "parked")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("unpark", EventUnpark, &next, StateSmall, now)
+	next := *c
+	return c.step("unpark", EventUnpark, &next, StateSmall, now)
 }
 
 // Can reports whether an operation is possible in the state of the Claim: nil,
 // or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
-func (j Claim) Can(operation string) error {
+func (c Claim) Can(operation string) error {
 	possible, allowed := false, ""
 	switch operation {
 	case OpVote, OpAsk:
-		possible, allowed = j.State == StateSmall || j.State == StateLarge || j.State == StatePaid || j.State == StateParked, "small, large"
+		possible, allowed = c.State == StateSmall || c.State == StateLarge || c.State == StatePaid || c.State == StateParked, "small, large"
 	case OpUnpark:
-		possible, allowed = j.State == StateSmall || j.State == StatePaid || j.State == StateParked, "parked"
+		possible, allowed = c.State == StateSmall || c.State == StatePaid || c.State == StateParked, "parked"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation, allowed)
+	return c.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Claim breaks. Operations refuse one that breaks
 // a MUST rule.
-func Check(j Claim) []fsm.Violation {
+func Check(c Claim) []fsm.Violation {
 	var found []fsm.Violation
-	if !j.State.Valid() {
+	if !c.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if j.Votes < 0 {
+	if c.Votes < 0 {
 		found = append(found, fsm.Violation{Rule: "votes", Must: true})
 	}
-	j.rules(func(rule string, must bool) bool {
+	c.rules(func(rule string, must bool) bool {
 		found = append(found, fsm.Violation{Rule: rule, Must: must})
 		return true
 	})
@@ -396,17 +396,17 @@ func Check(j Claim) []fsm.Violation {
 
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
-func (j *Claim) rules(broken func(rule string, must bool) bool) bool {
-	switch j.State {
+func (c *Claim) rules(broken func(rule string, must bool) bool) bool {
+	switch c.State {
 	case StateSmall, StateLarge, StatePaid, StateParked:
-		return (j.Amount >= 0 || broken("amount", true))
+		return (c.Amount >= 0 || broken("amount", true))
 	}
 	return true
 }
 
 // broken returns the first MUST rule that the record breaks, or nothing.
-func (j *Claim) broken() (first string) {
-	j.rules(func(rule string, must bool) bool {
+func (c *Claim) broken() (first string) {
+	c.rules(func(rule string, must bool) bool {
 		if must {
 			first = rule
 		}
@@ -417,72 +417,73 @@ func (j *Claim) broken() (first string) {
 
 // step takes a step that was decided on a copy of the record, unless the copy
 // breaks a rule: then the record was stored by somebody else.
-func (j *Claim) step(op, event string, next *Claim, to State, now time.Time) (Event, error) {
+func (c *Claim) step(op, name string, next *Claim, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++
 	if now.After(next.UpdatedAt) {
 		next.UpdatedAt = now
 	}
 	if rule := next.broken(); rule != "" {
-		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+		return Event{}, c.refuseRule(op, fsm.ErrInvariant, rule)
 	}
-	e := Event{Name: event, From: j.State, To: to}
-	*j = *next
-	return e, nil
+	event := Event{Name: name, From: c.State, To: to}
+	*c = *next
+	return event, nil
 }
 
 // note is the event of a call that is recorded and changes nothing; guard is
 // the guard that failed, if it was one.
-func (j *Claim) note(name, guard string) Event {
-	return Event{Name: name, From: j.State, To: j.State, RecordOnly: true, Guard: guard}
+func (c *Claim) note(name, guard string) Event {
+	return Event{Name: name, From: c.State, To: c.State, RecordOnly: true, Guard: guard}
 }
 
 // asked refuses a call whose actor cannot be one.
-func (j *Claim) asked(op, actor string) error {
+func (c *Claim) asked(op, actor string) error {
 	if actor == "" {
-		return j.refuse(op, fsm.ErrActorMissing)
+		return c.refuse(op, fsm.ErrActorMissing)
 	}
 	if err := driver.CheckID(actor); err != nil {
-		return j.refuseInput(op, "actor", err.Error())
+		return c.refuseInput(op, "actor", err.Error())
 	}
 	return nil
 }
 
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
-func (j *Claim) refuse(op string, code fsm.Code) *fsm.Refusal {
-	return &fsm.Refusal{Code: code, Machine: "branches", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
+func (c *Claim) refuse(op string, code fsm.Code) *fsm.Refusal {
+	return &fsm.Refusal{Code: code, Machine: "branches", Operation: op, ID: c.ID, State: fsmimpl.InState(stateNames[:], c.State)}
 }
 
 // refuseState refuses an operation that is possible in other states than the
 // record's.
-func (j *Claim) refuseState(op, allowed string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrWrongState)
-	if j.State.Terminal() {
-		r.Code = fsm.ErrTerminal
+func (c *Claim) refuseState(op, allowed string) *fsm.Refusal {
+	refusal := c.refuse(op, fsm.ErrWrongState)
+	if c.State.Terminal() {
+		refusal.Code = fsm.ErrTerminal
 	}
-	r.Allowed = allowed
-	return r
+	refusal.Allowed = allowed
+	return refusal
 }
 
 // refuseGuard refuses by a guard, with the values that it looked at.
-func (j *Claim) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrGuard)
-	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
-	return r
+func (c *Claim) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	refusal := c.refuse(op, fsm.ErrGuard)
+	refusal.Guard, refusal.Message, refusal.Cause = guard, message, cause
+	refusal.Values = fsmimpl.Values(values...)
+	return refusal
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Claim) refuseInput(op, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
+func (c *Claim) refuseInput(op, name, problem string) *fsm.Refusal {
+	refusal := c.refuse(op, fsm.ErrInvalidInput)
+	refusal.Name, refusal.Message = name, problem
+	return refusal
 }
 
 // refuseRule refuses a step after which the record would break a rule, or could
 // not hold a value.
-func (j *Claim) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
-	r := j.refuse(op, code)
-	r.Name = name
-	return r
+func (c *Claim) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	refusal := c.refuse(op, code)
+	refusal.Name = name
+	return refusal
 }

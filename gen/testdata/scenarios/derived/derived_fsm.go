@@ -110,23 +110,23 @@ type Part struct {
 
 // Ref returns id and revision, so that a Part is a target of Machine's
 // operations.
-func (j Part) Ref() fsm.Ref {
-	return fsm.Ref{ID: j.ID, Rev: j.Rev}
+func (p Part) Ref() fsm.Ref {
+	return fsm.Ref{ID: p.ID, Rev: p.Rev}
 }
 
 // Equal reports whether both records are the same in every field; times are
 // compared as instants.
-func (j Part) Equal(other Part) bool {
-	return j.ID == other.ID &&
-		j.State == other.State &&
-		j.Rev == other.Rev &&
-		j.CreatedAt.Equal(other.CreatedAt) &&
-		j.UpdatedAt.Equal(other.UpdatedAt) &&
-		j.Batch == other.Batch &&
-		j.Line == other.Line &&
-		j.Weight == other.Weight &&
-		j.CheckedAt.Present() == other.CheckedAt.Present() &&
-		j.CheckedAt.Or(time.Time{}).Equal(other.CheckedAt.Or(time.Time{}))
+func (p Part) Equal(other Part) bool {
+	return p.ID == other.ID &&
+		p.State == other.State &&
+		p.Rev == other.Rev &&
+		p.CreatedAt.Equal(other.CreatedAt) &&
+		p.UpdatedAt.Equal(other.UpdatedAt) &&
+		p.Batch == other.Batch &&
+		p.Line == other.Line &&
+		p.Weight == other.Weight &&
+		p.CheckedAt.Present() == other.CheckedAt.Present() &&
+		p.CheckedAt.Or(time.Time{}).Equal(other.CheckedAt.Or(time.Time{}))
 }
 
 // Event says what a call did to a record.
@@ -150,25 +150,25 @@ type AddInput struct {
 // It sets batch, line and weight to the inputs.
 func Add(id string, in AddInput, now time.Time) (Part, Event, error) {
 	now = driver.Time(now)
-	j := Part{ID: id, CreatedAt: now}
+	p := Part{ID: id, CreatedAt: now}
 	if err := fsmimpl.CheckText(in.Batch); err != nil {
-		return Part{}, Event{}, j.refuseInput("add", "batch", err.Error())
+		return Part{}, Event{}, p.refuseInput("add", "batch", err.Error())
 	}
 	if err := fsmimpl.CheckOptionalText(in.Line); err != nil {
-		return Part{}, Event{}, j.refuseInput("add", "line", err.Error())
+		return Part{}, Event{}, p.refuseInput("add", "line", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Part{}, Event{}, j.refuseInput("add", "id", err.Error())
+		return Part{}, Event{}, p.refuseInput("add", "id", err.Error())
 	}
-	next := j
+	next := p
 	next.Batch = in.Batch
 	next.Line = in.Line
 	next.Weight = in.Weight
-	e, err := j.step("add", EventAdd, &next, StateWaiting, now)
+	event, err := p.step("add", EventAdd, &next, StateWaiting, now)
 	if err != nil {
 		return Part{}, Event{}, err
 	}
-	return j, e, nil
+	return p, event, nil
 }
 
 // InspectInput holds the inputs of Inspect.
@@ -183,61 +183,61 @@ type InspectInput struct {
 // The first of these that fits is taken:
 //   - if input.fine == true: to good
 //   - otherwise: to bad
-func (j *Part) Inspect(in InspectInput, now time.Time) (Event, error) {
-	if j.State != StateWaiting {
-		return Event{}, j.refuseState("inspect", "waiting")
+func (p *Part) Inspect(in InspectInput, now time.Time) (Event, error) {
+	if p.State != StateWaiting {
+		return Event{}, p.refuseState("inspect", "waiting")
 	}
 	now = driver.Time(now)
 	switch {
 	case in.Fine:
-		next := *j
+		next := *p
 		next.CheckedAt = fsm.Some(now)
-		return j.step("inspect", EventInspect, &next, StateGood, now)
+		return p.step("inspect", EventInspect, &next, StateGood, now)
 	default:
-		next := *j
+		next := *p
 		next.CheckedAt = fsm.Some(now)
-		return j.step("inspect", EventInspect, &next, StateBad, now)
+		return p.step("inspect", EventInspect, &next, StateBad, now)
 	}
 }
 
 // Reinspect moves a Part from good to waiting.
 //
 // It clears checked_at.
-func (j *Part) Reinspect(now time.Time) (Event, error) {
-	if j.State != StateGood {
-		return Event{}, j.refuseState("reinspect", "good")
+func (p *Part) Reinspect(now time.Time) (Event, error) {
+	if p.State != StateGood {
+		return Event{}, p.refuseState("reinspect", "good")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *p
 	next.CheckedAt = fsm.Optional[time.Time]{}
-	return j.step("reinspect", EventReinspect, &next, StateWaiting, now)
+	return p.step("reinspect", EventReinspect, &next, StateWaiting, now)
 }
 
 // Can reports whether an operation is possible in the state of the Part: nil,
 // or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
-func (j Part) Can(operation string) error {
+func (p Part) Can(operation string) error {
 	possible, allowed := false, ""
 	switch operation {
 	case OpInspect:
-		possible, allowed = j.State == StateWaiting, "waiting"
+		possible, allowed = p.State == StateWaiting, "waiting"
 	case OpReinspect:
-		possible, allowed = j.State == StateGood, "good"
+		possible, allowed = p.State == StateGood, "good"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation, allowed)
+	return p.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Part breaks. Operations refuse one that breaks a
 // MUST rule.
-func Check(j Part) []fsm.Violation {
+func Check(p Part) []fsm.Violation {
 	var found []fsm.Violation
-	if !j.State.Valid() {
+	if !p.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	j.rules(func(rule string, must bool) bool {
+	p.rules(func(rule string, must bool) bool {
 		found = append(found, fsm.Violation{Rule: rule, Must: must})
 		return true
 	})
@@ -246,17 +246,17 @@ func Check(j Part) []fsm.Violation {
 
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
-func (j *Part) rules(broken func(rule string, must bool) bool) bool {
-	switch j.State {
+func (p *Part) rules(broken func(rule string, must bool) bool) bool {
+	switch p.State {
 	case StateGood, StateBad:
-		return (j.CheckedAt.Present() || broken("checked_at is present", true))
+		return (p.CheckedAt.Present() || broken("checked_at is present", true))
 	}
 	return true
 }
 
 // broken returns the first MUST rule that the record breaks, or nothing.
-func (j *Part) broken() (first string) {
-	j.rules(func(rule string, must bool) bool {
+func (p *Part) broken() (first string) {
+	p.rules(func(rule string, must bool) bool {
 		if must {
 			first = rule
 		}
@@ -386,48 +386,48 @@ func Project(records []Part) Batch {
 
 // step takes a step that was decided on a copy of the record, unless the copy
 // breaks a rule: then the record was stored by somebody else.
-func (j *Part) step(op, event string, next *Part, to State, now time.Time) (Event, error) {
+func (p *Part) step(op, name string, next *Part, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++
 	if now.After(next.UpdatedAt) {
 		next.UpdatedAt = now
 	}
 	if rule := next.broken(); rule != "" {
-		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+		return Event{}, p.refuseRule(op, fsm.ErrInvariant, rule)
 	}
-	e := Event{Name: event, From: j.State, To: to}
-	*j = *next
-	return e, nil
+	event := Event{Name: name, From: p.State, To: to}
+	*p = *next
+	return event, nil
 }
 
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
-func (j *Part) refuse(op string, code fsm.Code) *fsm.Refusal {
-	return &fsm.Refusal{Code: code, Machine: "derived", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
+func (p *Part) refuse(op string, code fsm.Code) *fsm.Refusal {
+	return &fsm.Refusal{Code: code, Machine: "derived", Operation: op, ID: p.ID, State: fsmimpl.InState(stateNames[:], p.State)}
 }
 
 // refuseState refuses an operation that is possible in other states than the
 // record's.
-func (j *Part) refuseState(op, allowed string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrWrongState)
-	if j.State.Terminal() {
-		r.Code = fsm.ErrTerminal
+func (p *Part) refuseState(op, allowed string) *fsm.Refusal {
+	refusal := p.refuse(op, fsm.ErrWrongState)
+	if p.State.Terminal() {
+		refusal.Code = fsm.ErrTerminal
 	}
-	r.Allowed = allowed
-	return r
+	refusal.Allowed = allowed
+	return refusal
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Part) refuseInput(op, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
+func (p *Part) refuseInput(op, name, problem string) *fsm.Refusal {
+	refusal := p.refuse(op, fsm.ErrInvalidInput)
+	refusal.Name, refusal.Message = name, problem
+	return refusal
 }
 
 // refuseRule refuses a step after which the record would break a rule, or could
 // not hold a value.
-func (j *Part) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
-	r := j.refuse(op, code)
-	r.Name = name
-	return r
+func (p *Part) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	refusal := p.refuse(op, code)
+	refusal.Name = name
+	return refusal
 }

@@ -168,34 +168,34 @@ type Thing struct {
 
 // Ref returns id and revision, so that a Thing is a target of Machine's
 // operations.
-func (j Thing) Ref() fsm.Ref {
-	return fsm.Ref{ID: j.ID, Rev: j.Rev}
+func (t Thing) Ref() fsm.Ref {
+	return fsm.Ref{ID: t.ID, Rev: t.Rev}
 }
 
 // Equal reports whether both records are the same in every field; times are
 // compared as instants.
-func (j Thing) Equal(other Thing) bool {
-	return j.ID == other.ID &&
-		j.State == other.State &&
-		j.Rev == other.Rev &&
-		j.CreatedAt.Equal(other.CreatedAt) &&
-		j.UpdatedAt.Equal(other.UpdatedAt) &&
-		j.Left == other.Left &&
-		j.Right == other.Right &&
-		j.Owner == other.Owner &&
-		j.Size == other.Size &&
-		j.Least == other.Least &&
-		j.Active == other.Active &&
-		j.Seen == other.Seen &&
-		j.At.Equal(other.At) &&
-		j.Wake.Present() == other.Wake.Present() &&
-		j.Wake.Or(time.Time{}).Equal(other.Wake.Or(time.Time{})) &&
-		j.Data == other.Data &&
-		j.Extra == other.Extra &&
-		j.Mode == other.Mode &&
-		j.Tries == other.Tries &&
-		j.Names.Equal(other.Names) &&
-		j.Others.Equal(other.Others)
+func (t Thing) Equal(other Thing) bool {
+	return t.ID == other.ID &&
+		t.State == other.State &&
+		t.Rev == other.Rev &&
+		t.CreatedAt.Equal(other.CreatedAt) &&
+		t.UpdatedAt.Equal(other.UpdatedAt) &&
+		t.Left == other.Left &&
+		t.Right == other.Right &&
+		t.Owner == other.Owner &&
+		t.Size == other.Size &&
+		t.Least == other.Least &&
+		t.Active == other.Active &&
+		t.Seen == other.Seen &&
+		t.At.Equal(other.At) &&
+		t.Wake.Present() == other.Wake.Present() &&
+		t.Wake.Or(time.Time{}).Equal(other.Wake.Or(time.Time{})) &&
+		t.Data == other.Data &&
+		t.Extra == other.Extra &&
+		t.Mode == other.Mode &&
+		t.Tries == other.Tries &&
+		t.Names.Equal(other.Names) &&
+		t.Others.Equal(other.Others)
 }
 
 // Event says what a call did to a record.
@@ -223,32 +223,32 @@ type MakeInput struct {
 // to the actor.
 func Make(id string, in MakeInput, actor string, now time.Time) (Thing, Event, error) {
 	now = driver.Time(now)
-	j := Thing{ID: id, CreatedAt: now}
-	if err := j.asked("make", actor); err != nil {
+	t := Thing{ID: id, CreatedAt: now}
+	if err := t.asked("make", actor); err != nil {
 		return Thing{}, Event{}, err
 	}
 	if in.Start < 0 || in.Start > 5 {
-		return Thing{}, Event{}, j.refuseInput("make", "start", "expected 0 to 5")
+		return Thing{}, Event{}, t.refuseInput("make", "start", "expected 0 to 5")
 	}
 	if err := fsmimpl.CheckJSON(in.Data); err != nil {
-		return Thing{}, Event{}, j.refuseInput("make", "data", err.Error())
+		return Thing{}, Event{}, t.refuseInput("make", "data", err.Error())
 	}
 	if err := driver.CheckSet(in.Names); err != nil {
-		return Thing{}, Event{}, j.refuseInput("make", "names", err.Error())
+		return Thing{}, Event{}, t.refuseInput("make", "names", err.Error())
 	}
 	if err := driver.CheckSet(in.Others); err != nil {
-		return Thing{}, Event{}, j.refuseInput("make", "others", err.Error())
+		return Thing{}, Event{}, t.refuseInput("make", "others", err.Error())
 	}
 	if err := fsmimpl.CheckOptionalJSON(in.Extra); err != nil {
-		return Thing{}, Event{}, j.refuseInput("make", "extra", err.Error())
+		return Thing{}, Event{}, t.refuseInput("make", "extra", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Thing{}, Event{}, j.refuseInput("make", "id", err.Error())
+		return Thing{}, Event{}, t.refuseInput("make", "id", err.Error())
 	}
 	if !fsmimpl.InYears(now.Add(90 * time.Second)) {
-		return Thing{}, Event{}, j.refuseRule("make", fsm.ErrOverflow, "wake")
+		return Thing{}, Event{}, t.refuseRule("make", fsm.ErrOverflow, "wake")
 	}
-	next := j
+	next := t
 	next.Size = 3
 	next.Active = true
 	next.At = now
@@ -260,25 +260,25 @@ func Make(id string, in MakeInput, actor string, now time.Time) (Thing, Event, e
 	next.Wake = fsm.Some(now.Add(90 * time.Second))
 	next.Left = fsm.Some(actor)
 	next.Extra = in.Extra
-	e, err := j.step("make", EventMake, &next, StateMade, now)
+	event, err := t.step("make", EventMake, &next, StateMade, now)
 	if err != nil {
 		return Thing{}, Event{}, err
 	}
-	return j, e, nil
+	return t, event, nil
 }
 
 // Swap keeps a Thing made.
 //
 // It sets left to right and right to left.
-func (j *Thing) Swap(now time.Time) (Event, error) {
-	if j.State != StateMade {
-		return Event{}, j.refuseState("swap", "made")
+func (t *Thing) Swap(now time.Time) (Event, error) {
+	if t.State != StateMade {
+		return Event{}, t.refuseState("swap", "made")
 	}
 	now = driver.Time(now)
-	next := *j
-	next.Left = j.Right
-	next.Right = j.Left
-	return j.step("swap", EventSwap, &next, j.State, now)
+	next := *t
+	next.Left = t.Right
+	next.Right = t.Left
+	return t.step("swap", EventSwap, &next, t.State, now)
 }
 
 // KeepInput holds the inputs of Keep.
@@ -292,33 +292,33 @@ type KeepInput struct {
 // Keep keeps a Thing made or settled.
 //
 // It sets left, size, mode and data to the inputs (where it is sent).
-func (j *Thing) Keep(in KeepInput, now time.Time) (Event, error) {
+func (t *Thing) Keep(in KeepInput, now time.Time) (Event, error) {
 	if err := fsmimpl.CheckOptionalText(in.Left); err != nil {
-		return Event{}, j.refuseInput("keep", "left", err.Error())
+		return Event{}, t.refuseInput("keep", "left", err.Error())
 	}
-	if v, ok := in.Size.Get(); ok && (v < 1 || v > 10) {
-		return Event{}, j.refuseInput("keep", "size", "expected 1 to 10")
+	if value, ok := in.Size.Get(); ok && (value < 1 || value > 10) {
+		return Event{}, t.refuseInput("keep", "size", "expected 1 to 10")
 	}
-	if v, ok := in.Mode.Get(); ok && !v.Valid() {
-		return Event{}, j.refuseInput("keep", "mode", "expected fast or slow")
+	if value, ok := in.Mode.Get(); ok && !value.Valid() {
+		return Event{}, t.refuseInput("keep", "mode", "expected fast or slow")
 	}
 	if err := fsmimpl.CheckOptionalJSON(in.Data); err != nil {
-		return Event{}, j.refuseInput("keep", "data", err.Error())
+		return Event{}, t.refuseInput("keep", "data", err.Error())
 	}
-	if j.State != StateMade && j.State != StateSettled {
-		return Event{}, j.refuseState("keep", "made, settled")
+	if t.State != StateMade && t.State != StateSettled {
+		return Event{}, t.refuseState("keep", "made, settled")
 	}
 	now = driver.Time(now)
-	newLeft := j.Left
+	newLeft := t.Left
 	if in.Left.Present() {
 		newLeft = in.Left
 	}
-	next := *j
+	next := *t
 	next.Left = newLeft
-	next.Size = in.Size.Or(j.Size)
-	next.Mode = in.Mode.Or(j.Mode)
-	next.Data = in.Data.Or(j.Data)
-	return j.step("keep", EventKeep, &next, j.State, now)
+	next.Size = in.Size.Or(t.Size)
+	next.Mode = in.Mode.Or(t.Mode)
+	next.Data = in.Data.Or(t.Data)
+	return t.step("keep", EventKeep, &next, t.State, now)
 }
 
 // HoldInput holds the inputs of Hold.
@@ -331,47 +331,47 @@ type HoldInput struct {
 // Hold keeps a Thing made.
 //
 // It sets wake, active and extra to the inputs (where it is sent).
-func (j *Thing) Hold(in HoldInput, now time.Time) (Event, error) {
+func (t *Thing) Hold(in HoldInput, now time.Time) (Event, error) {
 	in.Wake = fsmimpl.CutTime(in.Wake)
 	if err := fsmimpl.CheckOptionalTime(in.Wake); err != nil {
-		return Event{}, j.refuseInput("hold", "wake", err.Error())
+		return Event{}, t.refuseInput("hold", "wake", err.Error())
 	}
 	if err := fsmimpl.CheckOptionalJSON(in.Extra); err != nil {
-		return Event{}, j.refuseInput("hold", "extra", err.Error())
+		return Event{}, t.refuseInput("hold", "extra", err.Error())
 	}
-	if j.State != StateMade {
-		return Event{}, j.refuseState("hold", "made")
+	if t.State != StateMade {
+		return Event{}, t.refuseState("hold", "made")
 	}
 	now = driver.Time(now)
-	newWake := j.Wake
+	newWake := t.Wake
 	if in.Wake.Present() {
 		newWake = in.Wake
 	}
-	newExtra := j.Extra
+	newExtra := t.Extra
 	if in.Extra.Present() {
 		newExtra = in.Extra
 	}
-	next := *j
+	next := *t
 	next.Wake = newWake
-	next.Active = in.Active.Or(j.Active)
+	next.Active = in.Active.Or(t.Active)
 	next.Extra = newExtra
-	return j.step("hold", EventHold, &next, j.State, now)
+	return t.step("hold", EventHold, &next, t.State, now)
 }
 
 // Copy keeps a Thing made.
 //
 // It sets wake to at, least to size, seen to active and owner to left.
-func (j *Thing) Copy(now time.Time) (Event, error) {
-	if j.State != StateMade {
-		return Event{}, j.refuseState("copy", "made")
+func (t *Thing) Copy(now time.Time) (Event, error) {
+	if t.State != StateMade {
+		return Event{}, t.refuseState("copy", "made")
 	}
 	now = driver.Time(now)
-	next := *j
-	next.Wake = fsm.Some(j.At)
-	next.Least = fsm.Some(j.Size)
-	next.Seen = fsm.Some(j.Active)
-	next.Owner = j.Left
-	return j.step("copy", EventCopy, &next, j.State, now)
+	next := *t
+	next.Wake = fsm.Some(t.At)
+	next.Least = fsm.Some(t.Size)
+	next.Seen = fsm.Some(t.Active)
+	next.Owner = t.Left
+	return t.step("copy", EventCopy, &next, t.State, now)
 }
 
 // TryInput holds the inputs of Try.
@@ -392,52 +392,52 @@ type TryInput struct {
 //     names
 //   - otherwise: it stays where it is; it sets left to the input and wake to
 //     now + 2h; it clears right
-func (j *Thing) Try(in TryInput, actor string, now time.Time) (Event, error) {
-	if err := j.asked("try", actor); err != nil {
+func (t *Thing) Try(in TryInput, actor string, now time.Time) (Event, error) {
+	if err := t.asked("try", actor); err != nil {
 		return Event{}, err
 	}
 	if err := fsmimpl.CheckText(in.Name); err != nil {
-		return Event{}, j.refuseInput("try", "name", err.Error())
+		return Event{}, t.refuseInput("try", "name", err.Error())
 	}
 	if err := fsmimpl.CheckText(in.Other); err != nil {
-		return Event{}, j.refuseInput("try", "other", err.Error())
+		return Event{}, t.refuseInput("try", "other", err.Error())
 	}
 	if err := fsmimpl.CheckText(in.Left); err != nil {
-		return Event{}, j.refuseInput("try", "left", err.Error())
+		return Event{}, t.refuseInput("try", "left", err.Error())
 	}
-	if j.State != StateMade {
-		return Event{}, j.refuseState("try", "made")
+	if t.State != StateMade {
+		return Event{}, t.refuseState("try", "made")
 	}
 	now = driver.Time(now)
-	if j.Tries == math.MaxInt64 {
-		return Event{}, j.refuseRule("try", fsm.ErrOverflow, "tries")
+	if t.Tries == math.MaxInt64 {
+		return Event{}, t.refuseRule("try", fsm.ErrOverflow, "tries")
 	}
-	newNames := j.Names.With(in.Name)
+	newNames := t.Names.With(in.Name)
 	switch {
-	case j.Tries+1 >= 9:
+	case t.Tries+1 >= 9:
 		newNames = newNames.With(in.Other)
-		next := *j
+		next := *t
 		next.Tries++
 		next.Names = newNames
 		next.Owner = fsm.Some(actor)
-		return j.step("try", EventTry, &next, StateDone, now)
-	case newNames.Covers(j.Others):
+		return t.step("try", EventTry, &next, StateDone, now)
+	case newNames.Covers(t.Others):
 		newNames = newNames.With(in.Other)
-		next := *j
+		next := *t
 		next.Tries++
 		next.Names = newNames
-		return j.step("try", EventTry, &next, j.State, now)
+		return t.step("try", EventTry, &next, t.State, now)
 	default:
 		if !fsmimpl.InYears(now.Add(2 * time.Hour)) {
-			return Event{}, j.refuseRule("try", fsm.ErrOverflow, "wake")
+			return Event{}, t.refuseRule("try", fsm.ErrOverflow, "wake")
 		}
-		next := *j
+		next := *t
 		next.Tries++
 		next.Names = newNames
 		next.Left = fsm.Some(in.Left)
 		next.Wake = fsm.Some(now.Add(2 * time.Hour))
 		next.Right = fsm.Optional[string]{}
-		return j.step("try", EventTry, &next, j.State, now)
+		return t.step("try", EventTry, &next, t.State, now)
 	}
 }
 
@@ -447,28 +447,28 @@ func (j *Thing) Try(in TryInput, actor string, now time.Time) (Event, error) {
 //
 // It sets owner to the actor, at to now + 10m, least to 1 and mode to fast,
 // adds 1 to tries, and adds the actor to names.
-func (j *Thing) Settle(actor, reason string, now time.Time) (Event, error) {
-	if err := j.operated("settle", actor, reason); err != nil {
+func (t *Thing) Settle(actor, reason string, now time.Time) (Event, error) {
+	if err := t.operated("settle", actor, reason); err != nil {
 		return Event{}, err
 	}
-	if j.State != StateMade {
-		return Event{}, j.refuseState("settle", "made")
+	if t.State != StateMade {
+		return Event{}, t.refuseState("settle", "made")
 	}
 	now = driver.Time(now)
 	if !fsmimpl.InYears(now.Add(10 * time.Minute)) {
-		return Event{}, j.refuseRule("settle", fsm.ErrOverflow, "at")
+		return Event{}, t.refuseRule("settle", fsm.ErrOverflow, "at")
 	}
-	if j.Tries == math.MaxInt64 {
-		return Event{}, j.refuseRule("settle", fsm.ErrOverflow, "tries")
+	if t.Tries == math.MaxInt64 {
+		return Event{}, t.refuseRule("settle", fsm.ErrOverflow, "tries")
 	}
-	next := *j
+	next := *t
 	next.Owner = fsm.Some(actor)
 	next.At = now.Add(10 * time.Minute)
 	next.Least = fsm.Some(int64(1))
 	next.Mode = ModeFast
 	next.Tries++
-	next.Names = j.Names.With(actor)
-	return j.step("settle", EventSettle, &next, StateSettled, now)
+	next.Names = t.Names.With(actor)
+	return t.step("settle", EventSettle, &next, StateSettled, now)
 }
 
 // UnsetInput holds the inputs of Unset.
@@ -480,67 +480,67 @@ type UnsetInput struct {
 //
 // It sets extra to the input and active to false, and clears owner, wake, least
 // and seen.
-func (j *Thing) Unset(in UnsetInput, now time.Time) (Event, error) {
+func (t *Thing) Unset(in UnsetInput, now time.Time) (Event, error) {
 	if err := fsmimpl.CheckOptionalJSON(in.Extra); err != nil {
-		return Event{}, j.refuseInput("unset", "extra", err.Error())
+		return Event{}, t.refuseInput("unset", "extra", err.Error())
 	}
-	if j.State != StateSettled {
-		return Event{}, j.refuseState("unset", "settled")
+	if t.State != StateSettled {
+		return Event{}, t.refuseState("unset", "settled")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *t
 	next.Extra = in.Extra
 	next.Active = false
 	next.Owner = fsm.Optional[string]{}
 	next.Wake = fsm.Optional[time.Time]{}
 	next.Least = fsm.Optional[int64]{}
 	next.Seen = fsm.Optional[bool]{}
-	return j.step("unset", EventUnset, &next, StateMade, now)
+	return t.step("unset", EventUnset, &next, StateMade, now)
 }
 
 // Finish moves a Thing from settled to done.
-func (j *Thing) Finish(now time.Time) (Event, error) {
-	if j.State != StateSettled {
-		return Event{}, j.refuseState("finish", "settled")
+func (t *Thing) Finish(now time.Time) (Event, error) {
+	if t.State != StateSettled {
+		return Event{}, t.refuseState("finish", "settled")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("finish", EventFinish, &next, StateDone, now)
+	next := *t
+	return t.step("finish", EventFinish, &next, StateDone, now)
 }
 
 // Can reports whether an operation is possible in the state of the Thing: nil,
 // or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
-func (j Thing) Can(operation string) error {
+func (t Thing) Can(operation string) error {
 	possible, allowed := false, ""
 	switch operation {
 	case OpSwap, OpHold, OpCopy, OpTry, OpSettle:
-		possible, allowed = j.State == StateMade, "made"
+		possible, allowed = t.State == StateMade, "made"
 	case OpKeep:
-		possible, allowed = j.State == StateMade || j.State == StateSettled, "made, settled"
+		possible, allowed = t.State == StateMade || t.State == StateSettled, "made, settled"
 	case OpUnset, OpFinish:
-		possible, allowed = j.State == StateSettled, "settled"
+		possible, allowed = t.State == StateSettled, "settled"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation, allowed)
+	return t.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Thing breaks. Operations refuse one that breaks
 // a MUST rule.
-func Check(j Thing) []fsm.Violation {
+func Check(t Thing) []fsm.Violation {
 	var found []fsm.Violation
-	if !j.State.Valid() {
+	if !t.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if !j.Mode.Valid() {
+	if !t.Mode.Valid() {
 		found = append(found, fsm.Violation{Rule: "mode", Must: true})
 	}
-	if j.Tries < 0 {
+	if t.Tries < 0 {
 		found = append(found, fsm.Violation{Rule: "tries", Must: true})
 	}
-	j.rules(func(rule string, must bool) bool {
+	t.rules(func(rule string, must bool) bool {
 		found = append(found, fsm.Violation{Rule: rule, Must: must})
 		return true
 	})
@@ -549,27 +549,27 @@ func Check(j Thing) []fsm.Violation {
 
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
-func (j *Thing) rules(broken func(rule string, must bool) bool) bool {
-	switch j.State {
+func (t *Thing) rules(broken func(rule string, must bool) bool) bool {
+	switch t.State {
 	case StateMade:
-		return ((j.Size >= 1 && j.Size <= 10) || broken("size", true)) &&
-			(!j.Least.Present() || j.Least.Or(0) >= 1 || broken("least", true)) &&
-			(j.Size >= 1 || broken("size >= 1", true))
+		return ((t.Size >= 1 && t.Size <= 10) || broken("size", true)) &&
+			(!t.Least.Present() || t.Least.Or(0) >= 1 || broken("least", true)) &&
+			(t.Size >= 1 || broken("size >= 1", true))
 	case StateSettled:
-		return ((j.Size >= 1 && j.Size <= 10) || broken("size", true)) &&
-			(!j.Least.Present() || j.Least.Or(0) >= 1 || broken("least", true)) &&
-			(j.Owner.Present() || broken("owner is present", true)) &&
-			(j.Tries >= 1 || broken("tries >= 1", true))
+		return ((t.Size >= 1 && t.Size <= 10) || broken("size", true)) &&
+			(!t.Least.Present() || t.Least.Or(0) >= 1 || broken("least", true)) &&
+			(t.Owner.Present() || broken("owner is present", true)) &&
+			(t.Tries >= 1 || broken("tries >= 1", true))
 	case StateDone:
-		return ((j.Size >= 1 && j.Size <= 10) || broken("size", true)) &&
-			(!j.Least.Present() || j.Least.Or(0) >= 1 || broken("least", true))
+		return ((t.Size >= 1 && t.Size <= 10) || broken("size", true)) &&
+			(!t.Least.Present() || t.Least.Or(0) >= 1 || broken("least", true))
 	}
 	return true
 }
 
 // broken returns the first MUST rule that the record breaks, or nothing.
-func (j *Thing) broken() (first string) {
-	j.rules(func(rule string, must bool) bool {
+func (t *Thing) broken() (first string) {
+	t.rules(func(rule string, must bool) bool {
 		if must {
 			first = rule
 		}
@@ -580,73 +580,73 @@ func (j *Thing) broken() (first string) {
 
 // step takes a step that was decided on a copy of the record, unless the copy
 // breaks a rule: then the record was stored by somebody else.
-func (j *Thing) step(op, event string, next *Thing, to State, now time.Time) (Event, error) {
+func (t *Thing) step(op, name string, next *Thing, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++
 	if now.After(next.UpdatedAt) {
 		next.UpdatedAt = now
 	}
 	if rule := next.broken(); rule != "" {
-		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+		return Event{}, t.refuseRule(op, fsm.ErrInvariant, rule)
 	}
-	e := Event{Name: event, From: j.State, To: to}
-	*j = *next
-	return e, nil
+	event := Event{Name: name, From: t.State, To: to}
+	*t = *next
+	return event, nil
 }
 
 // asked refuses a call whose actor cannot be one.
-func (j *Thing) asked(op, actor string) error {
+func (t *Thing) asked(op, actor string) error {
 	if actor == "" {
-		return j.refuse(op, fsm.ErrActorMissing)
+		return t.refuse(op, fsm.ErrActorMissing)
 	}
 	if err := driver.CheckID(actor); err != nil {
-		return j.refuseInput(op, "actor", err.Error())
+		return t.refuseInput(op, "actor", err.Error())
 	}
 	return nil
 }
 
 // operated refuses a call of an operator who is nobody, or gives no reason.
-func (j *Thing) operated(op, actor, reason string) error {
+func (t *Thing) operated(op, actor, reason string) error {
 	if actor != "" && reason == "" {
-		return j.refuse(op, fsm.ErrReasonMissing)
+		return t.refuse(op, fsm.ErrReasonMissing)
 	}
-	if err := j.asked(op, actor); err != nil {
+	if err := t.asked(op, actor); err != nil {
 		return err
 	}
 	if err := driver.CheckText(reason); err != nil {
-		return j.refuseInput(op, "reason", err.Error())
+		return t.refuseInput(op, "reason", err.Error())
 	}
 	return nil
 }
 
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
-func (j *Thing) refuse(op string, code fsm.Code) *fsm.Refusal {
-	return &fsm.Refusal{Code: code, Machine: "effects", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
+func (t *Thing) refuse(op string, code fsm.Code) *fsm.Refusal {
+	return &fsm.Refusal{Code: code, Machine: "effects", Operation: op, ID: t.ID, State: fsmimpl.InState(stateNames[:], t.State)}
 }
 
 // refuseState refuses an operation that is possible in other states than the
 // record's.
-func (j *Thing) refuseState(op, allowed string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrWrongState)
-	if j.State.Terminal() {
-		r.Code = fsm.ErrTerminal
+func (t *Thing) refuseState(op, allowed string) *fsm.Refusal {
+	refusal := t.refuse(op, fsm.ErrWrongState)
+	if t.State.Terminal() {
+		refusal.Code = fsm.ErrTerminal
 	}
-	r.Allowed = allowed
-	return r
+	refusal.Allowed = allowed
+	return refusal
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Thing) refuseInput(op, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
+func (t *Thing) refuseInput(op, name, problem string) *fsm.Refusal {
+	refusal := t.refuse(op, fsm.ErrInvalidInput)
+	refusal.Name, refusal.Message = name, problem
+	return refusal
 }
 
 // refuseRule refuses a step after which the record would break a rule, or could
 // not hold a value.
-func (j *Thing) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
-	r := j.refuse(op, code)
-	r.Name = name
-	return r
+func (t *Thing) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	refusal := t.refuse(op, code)
+	refusal.Name = name
+	return refusal
 }

@@ -170,33 +170,33 @@ type Probe struct {
 
 // Ref returns id and revision, so that a Probe is a target of Machine's
 // operations.
-func (j Probe) Ref() fsm.Ref {
-	return fsm.Ref{ID: j.ID, Rev: j.Rev}
+func (p Probe) Ref() fsm.Ref {
+	return fsm.Ref{ID: p.ID, Rev: p.Rev}
 }
 
 // Equal reports whether both records are the same in every field; times are
 // compared as instants.
-func (j Probe) Equal(other Probe) bool {
-	return j.ID == other.ID &&
-		j.State == other.State &&
-		j.Rev == other.Rev &&
-		j.CreatedAt.Equal(other.CreatedAt) &&
-		j.UpdatedAt.Equal(other.UpdatedAt) &&
-		j.Name == other.Name &&
-		j.Nick == other.Nick &&
-		j.Size == other.Size &&
-		j.Limit == other.Limit &&
-		j.Level == other.Level &&
-		j.Flag == other.Flag &&
-		j.Mark == other.Mark &&
-		j.Due.Equal(other.Due) &&
-		j.Until.Present() == other.Until.Present() &&
-		j.Until.Or(time.Time{}).Equal(other.Until.Or(time.Time{})) &&
-		j.Body == other.Body &&
-		j.Note == other.Note &&
-		j.Tags.Equal(other.Tags) &&
-		j.Wanted.Equal(other.Wanted) &&
-		j.Hits == other.Hits
+func (p Probe) Equal(other Probe) bool {
+	return p.ID == other.ID &&
+		p.State == other.State &&
+		p.Rev == other.Rev &&
+		p.CreatedAt.Equal(other.CreatedAt) &&
+		p.UpdatedAt.Equal(other.UpdatedAt) &&
+		p.Name == other.Name &&
+		p.Nick == other.Nick &&
+		p.Size == other.Size &&
+		p.Limit == other.Limit &&
+		p.Level == other.Level &&
+		p.Flag == other.Flag &&
+		p.Mark == other.Mark &&
+		p.Due.Equal(other.Due) &&
+		p.Until.Present() == other.Until.Present() &&
+		p.Until.Or(time.Time{}).Equal(other.Until.Or(time.Time{})) &&
+		p.Body == other.Body &&
+		p.Note == other.Note &&
+		p.Tags.Equal(other.Tags) &&
+		p.Wanted.Equal(other.Wanted) &&
+		p.Hits == other.Hits
 }
 
 // Event says what a call did to a record.
@@ -225,33 +225,33 @@ type MakeInput struct {
 // It sets name, size, flag, due, body, tags, wanted and level to the inputs.
 func Make(id string, in MakeInput, now time.Time) (Probe, Event, error) {
 	now = driver.Time(now)
-	j := Probe{ID: id, CreatedAt: now}
+	p := Probe{ID: id, CreatedAt: now}
 	if err := fsmimpl.CheckText(in.Name); err != nil {
-		return Probe{}, Event{}, j.refuseInput("make", "name", err.Error())
+		return Probe{}, Event{}, p.refuseInput("make", "name", err.Error())
 	}
 	if in.Size < 0 || in.Size > 100 {
-		return Probe{}, Event{}, j.refuseInput("make", "size", "expected 0 to 100")
+		return Probe{}, Event{}, p.refuseInput("make", "size", "expected 0 to 100")
 	}
 	in.Due = driver.Time(in.Due)
 	if err := fsmimpl.CheckTime(in.Due); err != nil {
-		return Probe{}, Event{}, j.refuseInput("make", "due", err.Error())
+		return Probe{}, Event{}, p.refuseInput("make", "due", err.Error())
 	}
 	if err := fsmimpl.CheckJSON(in.Body); err != nil {
-		return Probe{}, Event{}, j.refuseInput("make", "body", err.Error())
+		return Probe{}, Event{}, p.refuseInput("make", "body", err.Error())
 	}
 	if err := driver.CheckSet(in.Tags); err != nil {
-		return Probe{}, Event{}, j.refuseInput("make", "tags", err.Error())
+		return Probe{}, Event{}, p.refuseInput("make", "tags", err.Error())
 	}
 	if err := driver.CheckSet(in.Wanted); err != nil {
-		return Probe{}, Event{}, j.refuseInput("make", "wanted", err.Error())
+		return Probe{}, Event{}, p.refuseInput("make", "wanted", err.Error())
 	}
-	if v, ok := in.Level.Get(); ok && (v < -5 || v > 5) {
-		return Probe{}, Event{}, j.refuseInput("make", "level", "expected -5 to 5")
+	if value, ok := in.Level.Get(); ok && (value < -5 || value > 5) {
+		return Probe{}, Event{}, p.refuseInput("make", "level", "expected -5 to 5")
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Probe{}, Event{}, j.refuseInput("make", "id", err.Error())
+		return Probe{}, Event{}, p.refuseInput("make", "id", err.Error())
 	}
-	next := j
+	next := p
 	next.Name = in.Name
 	next.Size = in.Size
 	next.Flag = in.Flag
@@ -260,11 +260,11 @@ func Make(id string, in MakeInput, now time.Time) (Probe, Event, error) {
 	next.Tags = in.Tags
 	next.Wanted = in.Wanted
 	next.Level = in.Level
-	e, err := j.step("make", EventMake, &next, StateOne, now)
+	event, err := p.step("make", EventMake, &next, StateOne, now)
 	if err != nil {
 		return Probe{}, Event{}, err
 	}
-	return j, e, nil
+	return p, event, nil
 }
 
 // HitInput holds the inputs of Hit.
@@ -278,26 +278,26 @@ type HitInput struct {
 //
 // It is refused unless:
 //   - text_eq: name == input.name and name != actor (ErrTextError)
-func (j *Probe) Hit(in HitInput, actor string, now time.Time) (Event, error) {
-	if err := j.asked("hit", actor); err != nil {
+func (p *Probe) Hit(in HitInput, actor string, now time.Time) (Event, error) {
+	if err := p.asked("hit", actor); err != nil {
 		return Event{}, err
 	}
 	if err := fsmimpl.CheckText(in.Name); err != nil {
-		return Event{}, j.refuseInput("hit", "name", err.Error())
+		return Event{}, p.refuseInput("hit", "name", err.Error())
 	}
-	if j.State != StateOne {
-		return Event{}, j.refuseState("hit", "one")
+	if p.State != StateOne {
+		return Event{}, p.refuseState("hit", "one")
 	}
 	now = driver.Time(now)
-	if j.Name != in.Name || j.Name == actor {
-		return Event{}, j.refuseGuard("hit", "text_eq", "", ErrTextError, "name", j.Name, "input.name", in.Name, "actor", actor)
+	if p.Name != in.Name || p.Name == actor {
+		return Event{}, p.refuseGuard("hit", "text_eq", "", ErrTextError, "name", p.Name, "input.name", in.Name, "actor", actor)
 	}
-	if j.Hits == math.MaxInt64 {
-		return Event{}, j.refuseRule("hit", fsm.ErrOverflow, "hits")
+	if p.Hits == math.MaxInt64 {
+		return Event{}, p.refuseRule("hit", fsm.ErrOverflow, "hits")
 	}
-	next := *j
+	next := *p
 	next.Hits++
-	return j.step("hit", EventHit, &next, j.State, now)
+	return p.step("hit", EventHit, &next, p.State, now)
 }
 
 // RankInput holds the inputs of Rank.
@@ -310,19 +310,19 @@ type RankInput struct {
 // It is refused unless:
 //   - text_order: name < input.name, nick <= name and input.name > nick
 //     (ErrTextError)
-func (j *Probe) Rank(in RankInput, now time.Time) (Event, error) {
+func (p *Probe) Rank(in RankInput, now time.Time) (Event, error) {
 	if err := fsmimpl.CheckText(in.Name); err != nil {
-		return Event{}, j.refuseInput("rank", "name", err.Error())
+		return Event{}, p.refuseInput("rank", "name", err.Error())
 	}
-	if j.State != StateOne {
-		return Event{}, j.refuseState("rank", "one")
+	if p.State != StateOne {
+		return Event{}, p.refuseState("rank", "one")
 	}
 	now = driver.Time(now)
-	if j.Name >= in.Name || !j.Nick.Present() || j.Nick.Or("") > j.Name || in.Name <= j.Nick.Or("") {
-		return Event{}, j.refuseGuard("rank", "text_order", "", ErrTextError, "name", j.Name, "input.name", in.Name, "nick", j.Nick)
+	if p.Name >= in.Name || !p.Nick.Present() || p.Nick.Or("") > p.Name || in.Name <= p.Nick.Or("") {
+		return Event{}, p.refuseGuard("rank", "text_order", "", ErrTextError, "name", p.Name, "input.name", in.Name, "nick", p.Nick)
 	}
-	next := *j
-	return j.step("rank", EventRank, &next, j.State, now)
+	next := *p
+	return p.step("rank", EventRank, &next, p.State, now)
 }
 
 // RepeatInput holds the inputs of Repeat.
@@ -334,19 +334,19 @@ type RepeatInput struct {
 //
 // It is refused unless:
 //   - same_nick: nick == input.nick (ErrOptionalError)
-func (j *Probe) Repeat(in RepeatInput, now time.Time) (Event, error) {
+func (p *Probe) Repeat(in RepeatInput, now time.Time) (Event, error) {
 	if err := fsmimpl.CheckOptionalText(in.Nick); err != nil {
-		return Event{}, j.refuseInput("repeat", "nick", err.Error())
+		return Event{}, p.refuseInput("repeat", "nick", err.Error())
 	}
-	if j.State != StateOne {
-		return Event{}, j.refuseState("repeat", "one")
+	if p.State != StateOne {
+		return Event{}, p.refuseState("repeat", "one")
 	}
 	now = driver.Time(now)
-	if !j.Nick.Present() || !in.Nick.Present() || j.Nick.Or("") != in.Nick.Or("") {
-		return Event{}, j.refuseGuard("repeat", "same_nick", "", ErrOptionalError, "nick", j.Nick, "input.nick", in.Nick)
+	if !p.Nick.Present() || !in.Nick.Present() || p.Nick.Or("") != in.Nick.Or("") {
+		return Event{}, p.refuseGuard("repeat", "same_nick", "", ErrOptionalError, "nick", p.Nick, "input.nick", in.Nick)
 	}
-	next := *j
-	return j.step("repeat", EventRepeat, &next, j.State, now)
+	next := *p
+	return p.step("repeat", EventRepeat, &next, p.State, now)
 }
 
 // DifferInput holds the inputs of Differ.
@@ -358,19 +358,19 @@ type DifferInput struct {
 //
 // It is refused unless:
 //   - other_nick: nick != input.nick (ErrOptionalError)
-func (j *Probe) Differ(in DifferInput, now time.Time) (Event, error) {
+func (p *Probe) Differ(in DifferInput, now time.Time) (Event, error) {
 	if err := fsmimpl.CheckOptionalText(in.Nick); err != nil {
-		return Event{}, j.refuseInput("differ", "nick", err.Error())
+		return Event{}, p.refuseInput("differ", "nick", err.Error())
 	}
-	if j.State != StateOne {
-		return Event{}, j.refuseState("differ", "one")
+	if p.State != StateOne {
+		return Event{}, p.refuseState("differ", "one")
 	}
 	now = driver.Time(now)
-	if !j.Nick.Present() || !in.Nick.Present() || j.Nick.Or("") == in.Nick.Or("") {
-		return Event{}, j.refuseGuard("differ", "other_nick", "", ErrOptionalError, "nick", j.Nick, "input.nick", in.Nick)
+	if !p.Nick.Present() || !in.Nick.Present() || p.Nick.Or("") == in.Nick.Or("") {
+		return Event{}, p.refuseGuard("differ", "other_nick", "", ErrOptionalError, "nick", p.Nick, "input.nick", in.Nick)
 	}
-	next := *j
-	return j.step("differ", EventDiffer, &next, j.State, now)
+	next := *p
+	return p.step("differ", EventDiffer, &next, p.State, now)
 }
 
 // Measure keeps a Probe one.
@@ -378,21 +378,21 @@ func (j *Probe) Differ(in DifferInput, now time.Time) (Event, error) {
 // It is refused unless:
 //   - numbers: size < 10, limit >= size, limit != 7, 3 <= size and size ==
 //     limit (ErrNumberError)
-func (j *Probe) Measure(now time.Time) (Event, error) {
-	if j.State != StateOne {
-		return Event{}, j.refuseState("measure", "one")
+func (p *Probe) Measure(now time.Time) (Event, error) {
+	if p.State != StateOne {
+		return Event{}, p.refuseState("measure", "one")
 	}
 	now = driver.Time(now)
-	if j.Size >= 10 ||
-		!j.Limit.Present() ||
-		j.Limit.Or(0) < j.Size ||
-		j.Limit.Or(0) == 7 ||
-		3 > j.Size ||
-		j.Limit != fsm.Some(j.Size) {
-		return Event{}, j.refuseGuard("measure", "numbers", "", ErrNumberError, "size", j.Size, "limit", j.Limit.String())
+	if p.Size >= 10 ||
+		!p.Limit.Present() ||
+		p.Limit.Or(0) < p.Size ||
+		p.Limit.Or(0) == 7 ||
+		3 > p.Size ||
+		p.Limit != fsm.Some(p.Size) {
+		return Event{}, p.refuseGuard("measure", "numbers", "", ErrNumberError, "size", p.Size, "limit", p.Limit.String())
 	}
-	next := *j
-	return j.step("measure", EventMeasure, &next, j.State, now)
+	next := *p
+	return p.step("measure", EventMeasure, &next, p.State, now)
 }
 
 // Flip keeps a Probe one.
@@ -401,18 +401,18 @@ func (j *Probe) Measure(now time.Time) (Event, error) {
 //
 // It is refused unless:
 //   - flags: flag == true, mark == false and flag != mark (ErrFlagError)
-func (j *Probe) Flip(now time.Time) (Event, error) {
-	if j.State != StateOne {
-		return Event{}, j.refuseState("flip", "one")
+func (p *Probe) Flip(now time.Time) (Event, error) {
+	if p.State != StateOne {
+		return Event{}, p.refuseState("flip", "one")
 	}
 	now = driver.Time(now)
-	if !j.Flag || j.Mark != fsm.Some(false) || !j.Mark.Present() || j.Flag == j.Mark.Or(false) {
-		return Event{}, j.refuseGuard("flip", "flags", "", ErrFlagError, "flag", j.Flag, "mark", j.Mark.String())
+	if !p.Flag || p.Mark != fsm.Some(false) || !p.Mark.Present() || p.Flag == p.Mark.Or(false) {
+		return Event{}, p.refuseGuard("flip", "flags", "", ErrFlagError, "flag", p.Flag, "mark", p.Mark.String())
 	}
-	next := *j
+	next := *p
 	next.Flag = false
 	next.Mark = fsm.Some(true)
-	return j.step("flip", EventFlip, &next, j.State, now)
+	return p.step("flip", EventFlip, &next, p.State, now)
 }
 
 // WaitInput holds the inputs of Wait.
@@ -429,30 +429,30 @@ type WaitInput struct {
 // It is refused unless:
 //   - times: due < now, until > now, until != due, due == input.moment,
 //     input.moment >= created_at and updated_at <= now (ErrTimeError)
-func (j *Probe) Wait(in WaitInput, now time.Time) (Event, error) {
+func (p *Probe) Wait(in WaitInput, now time.Time) (Event, error) {
 	in.Moment = driver.Time(in.Moment)
 	if err := fsmimpl.CheckTime(in.Moment); err != nil {
-		return Event{}, j.refuseInput("wait", "moment", err.Error())
+		return Event{}, p.refuseInput("wait", "moment", err.Error())
 	}
-	if j.State != StateOne {
-		return Event{}, j.refuseState("wait", "one")
+	if p.State != StateOne {
+		return Event{}, p.refuseState("wait", "one")
 	}
 	now = driver.Time(now)
-	if !j.Due.Before(now) ||
-		!j.Until.Present() ||
-		!j.Until.Or(time.Time{}).After(now) ||
-		j.Until.Or(time.Time{}).Equal(j.Due) ||
-		!j.Due.Equal(in.Moment) ||
-		in.Moment.Before(j.CreatedAt) ||
-		j.UpdatedAt.After(now) {
-		return Event{}, j.refuseGuard("wait", "times", "", ErrTimeError, "due", j.Due, "now", now, "until", j.Until, "input.moment", in.Moment, "created_at", j.CreatedAt, "updated_at", j.UpdatedAt)
+	if !p.Due.Before(now) ||
+		!p.Until.Present() ||
+		!p.Until.Or(time.Time{}).After(now) ||
+		p.Until.Or(time.Time{}).Equal(p.Due) ||
+		!p.Due.Equal(in.Moment) ||
+		in.Moment.Before(p.CreatedAt) ||
+		p.UpdatedAt.After(now) {
+		return Event{}, p.refuseGuard("wait", "times", "", ErrTimeError, "due", p.Due, "now", now, "until", p.Until, "input.moment", in.Moment, "created_at", p.CreatedAt, "updated_at", p.UpdatedAt)
 	}
-	next := *j
+	next := *p
 	next.Until = fsm.Some(in.Moment)
 	next.Limit = fsm.Some(in.Limit)
 	next.Nick = fsm.Optional[string]{}
 	next.Note = fsm.Optional[fsm.JSON]{}
-	return j.step("wait", EventWait, &next, StateTwo, now)
+	return p.step("wait", EventWait, &next, StateTwo, now)
 }
 
 // ReadInput holds the inputs of Read.
@@ -465,19 +465,19 @@ type ReadInput struct {
 // It is refused unless:
 //   - texts: body == input.body, note != body and note is present
 //     (ErrJSONError)
-func (j *Probe) Read(in ReadInput, now time.Time) (Event, error) {
+func (p *Probe) Read(in ReadInput, now time.Time) (Event, error) {
 	if err := fsmimpl.CheckJSON(in.Body); err != nil {
-		return Event{}, j.refuseInput("read", "body", err.Error())
+		return Event{}, p.refuseInput("read", "body", err.Error())
 	}
-	if j.State != StateOne {
-		return Event{}, j.refuseState("read", "one")
+	if p.State != StateOne {
+		return Event{}, p.refuseState("read", "one")
 	}
 	now = driver.Time(now)
-	if j.Body != in.Body || !j.Note.Present() || j.Note.Or(fsm.JSON{}) == j.Body {
-		return Event{}, j.refuseGuard("read", "texts", "", ErrJSONError)
+	if p.Body != in.Body || !p.Note.Present() || p.Note.Or(fsm.JSON{}) == p.Body {
+		return Event{}, p.refuseGuard("read", "texts", "", ErrJSONError)
 	}
-	next := *j
-	return j.step("read", EventRead, &next, StateThree, now)
+	next := *p
+	return p.step("read", EventRead, &next, StateThree, now)
 }
 
 // Sort moves a Probe from one to three.
@@ -485,20 +485,20 @@ func (j *Probe) Read(in ReadInput, now time.Time) (Event, error) {
 // It is refused unless:
 //   - sets: name in tags, nick not in tags, tags covers wanted and tags is
 //     present (ErrSetError)
-func (j *Probe) Sort(now time.Time) (Event, error) {
-	if j.State != StateOne {
-		return Event{}, j.refuseState("sort", "one")
+func (p *Probe) Sort(now time.Time) (Event, error) {
+	if p.State != StateOne {
+		return Event{}, p.refuseState("sort", "one")
 	}
 	now = driver.Time(now)
-	if !j.Tags.Has(j.Name) ||
-		!j.Nick.Present() ||
-		j.Tags.Has(j.Nick.Or("")) ||
-		!j.Tags.Covers(j.Wanted) ||
-		j.Tags.IsZero() {
-		return Event{}, j.refuseGuard("sort", "sets", "", ErrSetError, "name", j.Name, "nick", j.Nick)
+	if !p.Tags.Has(p.Name) ||
+		!p.Nick.Present() ||
+		p.Tags.Has(p.Nick.Or("")) ||
+		!p.Tags.Covers(p.Wanted) ||
+		p.Tags.IsZero() {
+		return Event{}, p.refuseGuard("sort", "sets", "", ErrSetError, "name", p.Name, "nick", p.Nick)
 	}
-	next := *j
-	return j.step("sort", EventSort, &next, StateThree, now)
+	next := *p
+	return p.step("sort", EventSort, &next, StateThree, now)
 }
 
 // LookInput holds the inputs of Look.
@@ -511,52 +511,52 @@ type LookInput struct {
 // It is refused unless:
 //   - presence: limit is present, input.nick is absent and actor is present
 //     (ErrPresenceError)
-func (j *Probe) Look(in LookInput, actor string, now time.Time) (Event, error) {
-	if err := j.asked("look", actor); err != nil {
+func (p *Probe) Look(in LookInput, actor string, now time.Time) (Event, error) {
+	if err := p.asked("look", actor); err != nil {
 		return Event{}, err
 	}
 	if err := fsmimpl.CheckOptionalText(in.Nick); err != nil {
-		return Event{}, j.refuseInput("look", "nick", err.Error())
+		return Event{}, p.refuseInput("look", "nick", err.Error())
 	}
-	if j.State != StateTwo {
-		return Event{}, j.refuseState("look", "two")
+	if p.State != StateTwo {
+		return Event{}, p.refuseState("look", "two")
 	}
 	now = driver.Time(now)
-	if !j.Limit.Present() || in.Nick.Present() {
-		return Event{}, j.refuseGuard("look", "presence", "", ErrPresenceError, "limit", j.Limit.String(), "input.nick", in.Nick, "actor", actor)
+	if !p.Limit.Present() || in.Nick.Present() {
+		return Event{}, p.refuseGuard("look", "presence", "", ErrPresenceError, "limit", p.Limit.String(), "input.nick", in.Nick, "actor", actor)
 	}
-	next := *j
-	return j.step("look", EventLook, &next, StateThree, now)
+	next := *p
+	return p.step("look", EventLook, &next, StateThree, now)
 }
 
 // Can reports whether an operation is possible in the state of the Probe: nil,
 // or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
-func (j Probe) Can(operation string) error {
+func (p Probe) Can(operation string) error {
 	possible, allowed := false, ""
 	switch operation {
 	case OpHit, OpRank, OpRepeat, OpDiffer, OpMeasure, OpFlip, OpWait, OpRead, OpSort:
-		possible, allowed = j.State == StateOne, "one"
+		possible, allowed = p.State == StateOne, "one"
 	case OpLook:
-		possible, allowed = j.State == StateTwo, "two"
+		possible, allowed = p.State == StateTwo, "two"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation, allowed)
+	return p.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Probe breaks. Operations refuse one that breaks
 // a MUST rule.
-func Check(j Probe) []fsm.Violation {
+func Check(p Probe) []fsm.Violation {
 	var found []fsm.Violation
-	if !j.State.Valid() {
+	if !p.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if j.Hits < 0 {
+	if p.Hits < 0 {
 		found = append(found, fsm.Violation{Rule: "hits", Must: true})
 	}
-	j.rules(func(rule string, must bool) bool {
+	p.rules(func(rule string, must bool) bool {
 		found = append(found, fsm.Violation{Rule: rule, Must: must})
 		return true
 	})
@@ -565,35 +565,35 @@ func Check(j Probe) []fsm.Violation {
 
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
-func (j *Probe) rules(broken func(rule string, must bool) bool) bool {
-	switch j.State {
+func (p *Probe) rules(broken func(rule string, must bool) bool) bool {
+	switch p.State {
 	case StateOne:
-		return ((j.Size >= 0 && j.Size <= 100) || broken("size", true)) &&
-			(!j.Level.Present() || j.Level.Or(0) >= -5 && j.Level.Or(0) <= 5 || broken("level", true)) &&
-			(j.Size <= 100 || broken("size <= 100", true)) &&
-			(j.Hits >= 0 || broken("hits >= 0", true)) &&
-			(j.Size <= 100 || broken("size <= 100", true))
+		return ((p.Size >= 0 && p.Size <= 100) || broken("size", true)) &&
+			(!p.Level.Present() || p.Level.Or(0) >= -5 && p.Level.Or(0) <= 5 || broken("level", true)) &&
+			(p.Size <= 100 || broken("size <= 100", true)) &&
+			(p.Hits >= 0 || broken("hits >= 0", true)) &&
+			(p.Size <= 100 || broken("size <= 100", true))
 	case StateTwo:
-		return ((j.Size >= 0 && j.Size <= 100) || broken("size", true)) &&
-			(!j.Level.Present() || j.Level.Or(0) >= -5 && j.Level.Or(0) <= 5 || broken("level", true)) &&
-			(j.Until.Present() || broken("until is present", true)) &&
-			(!j.Nick.Present() || broken("nick is absent", true)) &&
-			(j.Size <= 100 || broken("size <= 100", true)) &&
-			(j.Hits >= 0 || broken("hits >= 0", true)) &&
-			(j.Limit.Present() || broken("limit is present", false)) &&
-			(!j.Note.Present() || broken("note is absent", false))
+		return ((p.Size >= 0 && p.Size <= 100) || broken("size", true)) &&
+			(!p.Level.Present() || p.Level.Or(0) >= -5 && p.Level.Or(0) <= 5 || broken("level", true)) &&
+			(p.Until.Present() || broken("until is present", true)) &&
+			(!p.Nick.Present() || broken("nick is absent", true)) &&
+			(p.Size <= 100 || broken("size <= 100", true)) &&
+			(p.Hits >= 0 || broken("hits >= 0", true)) &&
+			(p.Limit.Present() || broken("limit is present", false)) &&
+			(!p.Note.Present() || broken("note is absent", false))
 	case StateThree:
-		return ((j.Size >= 0 && j.Size <= 100) || broken("size", true)) &&
-			(!j.Level.Present() || j.Level.Or(0) >= -5 && j.Level.Or(0) <= 5 || broken("level", true)) &&
-			(j.Size <= 100 || broken("size <= 100", true)) &&
-			(j.Hits >= 0 || broken("hits >= 0", true))
+		return ((p.Size >= 0 && p.Size <= 100) || broken("size", true)) &&
+			(!p.Level.Present() || p.Level.Or(0) >= -5 && p.Level.Or(0) <= 5 || broken("level", true)) &&
+			(p.Size <= 100 || broken("size <= 100", true)) &&
+			(p.Hits >= 0 || broken("hits >= 0", true))
 	}
 	return true
 }
 
 // broken returns the first MUST rule that the record breaks, or nothing.
-func (j *Probe) broken() (first string) {
-	j.rules(func(rule string, must bool) bool {
+func (p *Probe) broken() (first string) {
+	p.rules(func(rule string, must bool) bool {
 		if must {
 			first = rule
 		}
@@ -604,66 +604,67 @@ func (j *Probe) broken() (first string) {
 
 // step takes a step that was decided on a copy of the record, unless the copy
 // breaks a rule: then the record was stored by somebody else.
-func (j *Probe) step(op, event string, next *Probe, to State, now time.Time) (Event, error) {
+func (p *Probe) step(op, name string, next *Probe, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++
 	if now.After(next.UpdatedAt) {
 		next.UpdatedAt = now
 	}
 	if rule := next.broken(); rule != "" {
-		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+		return Event{}, p.refuseRule(op, fsm.ErrInvariant, rule)
 	}
-	e := Event{Name: event, From: j.State, To: to}
-	*j = *next
-	return e, nil
+	event := Event{Name: name, From: p.State, To: to}
+	*p = *next
+	return event, nil
 }
 
 // asked refuses a call whose actor cannot be one.
-func (j *Probe) asked(op, actor string) error {
+func (p *Probe) asked(op, actor string) error {
 	if actor == "" {
-		return j.refuse(op, fsm.ErrActorMissing)
+		return p.refuse(op, fsm.ErrActorMissing)
 	}
 	if err := driver.CheckID(actor); err != nil {
-		return j.refuseInput(op, "actor", err.Error())
+		return p.refuseInput(op, "actor", err.Error())
 	}
 	return nil
 }
 
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
-func (j *Probe) refuse(op string, code fsm.Code) *fsm.Refusal {
-	return &fsm.Refusal{Code: code, Machine: "facts", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
+func (p *Probe) refuse(op string, code fsm.Code) *fsm.Refusal {
+	return &fsm.Refusal{Code: code, Machine: "facts", Operation: op, ID: p.ID, State: fsmimpl.InState(stateNames[:], p.State)}
 }
 
 // refuseState refuses an operation that is possible in other states than the
 // record's.
-func (j *Probe) refuseState(op, allowed string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrWrongState)
-	if j.State.Terminal() {
-		r.Code = fsm.ErrTerminal
+func (p *Probe) refuseState(op, allowed string) *fsm.Refusal {
+	refusal := p.refuse(op, fsm.ErrWrongState)
+	if p.State.Terminal() {
+		refusal.Code = fsm.ErrTerminal
 	}
-	r.Allowed = allowed
-	return r
+	refusal.Allowed = allowed
+	return refusal
 }
 
 // refuseGuard refuses by a guard, with the values that it looked at.
-func (j *Probe) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrGuard)
-	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
-	return r
+func (p *Probe) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	refusal := p.refuse(op, fsm.ErrGuard)
+	refusal.Guard, refusal.Message, refusal.Cause = guard, message, cause
+	refusal.Values = fsmimpl.Values(values...)
+	return refusal
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Probe) refuseInput(op, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
+func (p *Probe) refuseInput(op, name, problem string) *fsm.Refusal {
+	refusal := p.refuse(op, fsm.ErrInvalidInput)
+	refusal.Name, refusal.Message = name, problem
+	return refusal
 }
 
 // refuseRule refuses a step after which the record would break a rule, or could
 // not hold a value.
-func (j *Probe) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
-	r := j.refuse(op, code)
-	r.Name = name
-	return r
+func (p *Probe) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	refusal := p.refuse(op, code)
+	refusal.Name = name
+	return refusal
 }

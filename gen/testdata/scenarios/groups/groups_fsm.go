@@ -169,27 +169,27 @@ type Slot struct {
 
 // Ref returns id and revision, so that a Slot is a target of Machine's
 // operations.
-func (j Slot) Ref() fsm.Ref {
-	return fsm.Ref{ID: j.ID, Rev: j.Rev}
+func (s Slot) Ref() fsm.Ref {
+	return fsm.Ref{ID: s.ID, Rev: s.Rev}
 }
 
 // Equal reports whether both records are the same in every field; times are
 // compared as instants.
-func (j Slot) Equal(other Slot) bool {
-	return j.ID == other.ID &&
-		j.State == other.State &&
-		j.Rev == other.Rev &&
-		j.CreatedAt.Equal(other.CreatedAt) &&
-		j.UpdatedAt.Equal(other.UpdatedAt) &&
-		j.Room == other.Room &&
-		j.Floor == other.Floor &&
-		j.Kind == other.Kind &&
-		j.Holder == other.Holder &&
-		j.Rank == other.Rank &&
-		j.Ready.Present() == other.Ready.Present() &&
-		j.Ready.Or(time.Time{}).Equal(other.Ready.Or(time.Time{})) &&
-		j.Number == other.Number &&
-		j.Serial == other.Serial
+func (s Slot) Equal(other Slot) bool {
+	return s.ID == other.ID &&
+		s.State == other.State &&
+		s.Rev == other.Rev &&
+		s.CreatedAt.Equal(other.CreatedAt) &&
+		s.UpdatedAt.Equal(other.UpdatedAt) &&
+		s.Room == other.Room &&
+		s.Floor == other.Floor &&
+		s.Kind == other.Kind &&
+		s.Holder == other.Holder &&
+		s.Rank == other.Rank &&
+		s.Ready.Present() == other.Ready.Present() &&
+		s.Ready.Or(time.Time{}).Equal(other.Ready.Or(time.Time{})) &&
+		s.Number == other.Number &&
+		s.Serial == other.Serial
 }
 
 // Event says what a call did to a record.
@@ -230,33 +230,33 @@ type AddPeers struct {
 //     (ErrTooMany)
 func Add(id string, in AddInput, peers AddPeers, now time.Time) (Slot, Event, error) {
 	now = driver.Time(now)
-	j := Slot{ID: id, CreatedAt: now}
+	s := Slot{ID: id, CreatedAt: now}
 	if err := fsmimpl.CheckText(in.Room); err != nil {
-		return Slot{}, Event{}, j.refuseInput("add", "room", err.Error())
+		return Slot{}, Event{}, s.refuseInput("add", "room", err.Error())
 	}
 	if !in.Kind.Valid() {
-		return Slot{}, Event{}, j.refuseInput("add", "kind", "expected desk or bench")
+		return Slot{}, Event{}, s.refuseInput("add", "kind", "expected desk or bench")
 	}
 	in.Ready = fsmimpl.CutTime(in.Ready)
 	if err := fsmimpl.CheckOptionalTime(in.Ready); err != nil {
-		return Slot{}, Event{}, j.refuseInput("add", "ready", err.Error())
+		return Slot{}, Event{}, s.refuseInput("add", "ready", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Slot{}, Event{}, j.refuseInput("add", "id", err.Error())
+		return Slot{}, Event{}, s.refuseInput("add", "id", err.Error())
 	}
 	if peers.FewHeld >= 3 {
-		return Slot{}, Event{}, j.refuseGuard("add", "few_held", "", ErrTooMany, "others", peers.FewHeld)
+		return Slot{}, Event{}, s.refuseGuard("add", "few_held", "", ErrTooMany, "others", peers.FewHeld)
 	}
 	if peers.FewAtAll >= 10 {
-		return Slot{}, Event{}, j.refuseGuard("add", "few_at_all", "", ErrTooMany, "others", peers.FewAtAll)
+		return Slot{}, Event{}, s.refuseGuard("add", "few_at_all", "", ErrTooMany, "others", peers.FewAtAll)
 	}
 	if peers.Number < 1 {
-		return Slot{}, Event{}, j.refuseRule("add", fsm.ErrOverflow, "number")
+		return Slot{}, Event{}, s.refuseRule("add", fsm.ErrOverflow, "number")
 	}
 	if peers.Serial < 1 {
-		return Slot{}, Event{}, j.refuseRule("add", fsm.ErrOverflow, "serial")
+		return Slot{}, Event{}, s.refuseRule("add", fsm.ErrOverflow, "serial")
 	}
-	next := j
+	next := s
 	next.Number = peers.Number
 	next.Serial = peers.Serial
 	next.Room = in.Room
@@ -264,11 +264,11 @@ func Add(id string, in AddInput, peers AddPeers, now time.Time) (Slot, Event, er
 	next.Kind = in.Kind
 	next.Rank = in.Rank
 	next.Ready = in.Ready
-	e, err := j.step("add", EventAdd, &next, StateFree, now)
+	event, err := s.step("add", EventAdd, &next, StateFree, now)
 	if err != nil {
 		return Slot{}, Event{}, err
 	}
-	return j, e, nil
+	return s, event, nil
 }
 
 // TakeInput holds the inputs of Take.
@@ -294,29 +294,29 @@ type TakePeers struct {
 //     held or free (ErrTooMany)
 //   - few_at_all: fewer than 10 other records with the same floor are held
 //     (ErrTooMany)
-func (j *Slot) Take(in TakeInput, peers TakePeers, actor string, now time.Time) (Event, error) {
-	if err := j.asked("take", actor); err != nil {
+func (s *Slot) Take(in TakeInput, peers TakePeers, actor string, now time.Time) (Event, error) {
+	if err := s.asked("take", actor); err != nil {
 		return Event{}, err
 	}
 	if !in.Kind.Valid() {
-		return Event{}, j.refuseInput("take", "kind", "expected desk or bench")
+		return Event{}, s.refuseInput("take", "kind", "expected desk or bench")
 	}
-	if j.State != StateFree {
-		return Event{}, j.refuseState("take", "free")
+	if s.State != StateFree {
+		return Event{}, s.refuseState("take", "free")
 	}
 	now = driver.Time(now)
 	if peers.RoomEmpty > 0 {
-		return Event{}, j.refuseGuard("take", "room_empty", "", ErrRoomTaken, "others", peers.RoomEmpty)
+		return Event{}, s.refuseGuard("take", "room_empty", "", ErrRoomTaken, "others", peers.RoomEmpty)
 	}
 	if peers.FewHeld >= 3 {
-		return Event{}, j.refuseGuard("take", "few_held", "", ErrTooMany, "others", peers.FewHeld)
+		return Event{}, s.refuseGuard("take", "few_held", "", ErrTooMany, "others", peers.FewHeld)
 	}
 	if peers.FewAtAll >= 10 {
-		return Event{}, j.refuseGuard("take", "few_at_all", "", ErrTooMany, "others", peers.FewAtAll)
+		return Event{}, s.refuseGuard("take", "few_at_all", "", ErrTooMany, "others", peers.FewAtAll)
 	}
-	next := *j
+	next := *s
 	next.Holder = fsm.Some(actor)
-	return j.step("take", EventTake, &next, StateHeld, now)
+	return s.step("take", EventTake, &next, StateHeld, now)
 }
 
 // Release moves a Slot from held to free.
@@ -325,20 +325,20 @@ func (j *Slot) Take(in TakeInput, peers TakePeers, actor string, now time.Time) 
 //
 // It is refused unless:
 //   - holder_only: holder == actor (ErrNotHolder)
-func (j *Slot) Release(actor string, now time.Time) (Event, error) {
-	if err := j.asked("release", actor); err != nil {
+func (s *Slot) Release(actor string, now time.Time) (Event, error) {
+	if err := s.asked("release", actor); err != nil {
 		return Event{}, err
 	}
-	if j.State != StateHeld {
-		return Event{}, j.refuseState("release", "held")
+	if s.State != StateHeld {
+		return Event{}, s.refuseState("release", "held")
 	}
 	now = driver.Time(now)
-	if j.Holder != fsm.Some(actor) {
-		return Event{}, j.refuseGuard("release", "holder_only", "", ErrNotHolder, "holder", j.Holder, "actor", actor)
+	if s.Holder != fsm.Some(actor) {
+		return Event{}, s.refuseGuard("release", "holder_only", "", ErrNotHolder, "holder", s.Holder, "actor", actor)
 	}
-	next := *j
+	next := *s
 	next.Holder = fsm.Optional[string]{}
-	return j.step("release", EventRelease, &next, StateFree, now)
+	return s.step("release", EventRelease, &next, StateFree, now)
 }
 
 // HandOverInput holds the inputs of HandOver.
@@ -353,26 +353,26 @@ type HandOverInput struct {
 // It is refused unless:
 //   - holder_only: holder == actor (ErrNotHolder)
 //   - number_free: rank >= 0 (ErrRoomTaken)
-func (j *Slot) HandOver(in HandOverInput, actor string, now time.Time) (Event, error) {
-	if err := j.asked("hand_over", actor); err != nil {
+func (s *Slot) HandOver(in HandOverInput, actor string, now time.Time) (Event, error) {
+	if err := s.asked("hand_over", actor); err != nil {
 		return Event{}, err
 	}
 	if err := fsmimpl.CheckText(in.Holder); err != nil {
-		return Event{}, j.refuseInput("hand_over", "holder", err.Error())
+		return Event{}, s.refuseInput("hand_over", "holder", err.Error())
 	}
-	if j.State != StateHeld {
-		return Event{}, j.refuseState("hand_over", "held")
+	if s.State != StateHeld {
+		return Event{}, s.refuseState("hand_over", "held")
 	}
 	now = driver.Time(now)
-	if j.Holder != fsm.Some(actor) {
-		return Event{}, j.refuseGuard("hand_over", "holder_only", "", ErrNotHolder, "holder", j.Holder, "actor", actor)
+	if s.Holder != fsm.Some(actor) {
+		return Event{}, s.refuseGuard("hand_over", "holder_only", "", ErrNotHolder, "holder", s.Holder, "actor", actor)
 	}
-	if j.Rank < 0 {
-		return Event{}, j.refuseGuard("hand_over", "number_free", "", ErrRoomTaken, "rank", j.Rank)
+	if s.Rank < 0 {
+		return Event{}, s.refuseGuard("hand_over", "number_free", "", ErrRoomTaken, "rank", s.Rank)
 	}
-	next := *j
+	next := *s
 	next.Holder = fsm.Some(in.Holder)
-	return j.step("hand_over", EventHandOver, &next, j.State, now)
+	return s.step("hand_over", EventHandOver, &next, s.State, now)
 }
 
 // Drop moves a Slot from free or held to gone.
@@ -380,52 +380,52 @@ func (j *Slot) HandOver(in HandOverInput, actor string, now time.Time) (Event, e
 // The system runs it, without an actor.
 //
 // It clears holder.
-func (j *Slot) Drop(now time.Time) (Event, error) {
-	if j.State != StateFree && j.State != StateHeld {
-		return Event{}, j.refuseState("drop", "free, held")
+func (s *Slot) Drop(now time.Time) (Event, error) {
+	if s.State != StateFree && s.State != StateHeld {
+		return Event{}, s.refuseState("drop", "free, held")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *s
 	next.Holder = fsm.Optional[string]{}
-	return j.step("drop", EventDrop, &next, StateGone, now)
+	return s.step("drop", EventDrop, &next, StateGone, now)
 }
 
 // Can reports whether an operation is possible in the state of the Slot: nil,
 // or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
-func (j Slot) Can(operation string) error {
+func (s Slot) Can(operation string) error {
 	possible, allowed := false, ""
 	switch operation {
 	case OpTake:
-		possible, allowed = j.State == StateFree, "free"
+		possible, allowed = s.State == StateFree, "free"
 	case OpRelease, OpHandOver:
-		possible, allowed = j.State == StateHeld, "held"
+		possible, allowed = s.State == StateHeld, "held"
 	case OpDrop:
-		possible, allowed = j.State == StateFree || j.State == StateHeld, "free, held"
+		possible, allowed = s.State == StateFree || s.State == StateHeld, "free, held"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation, allowed)
+	return s.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Slot breaks. Operations refuse one that breaks a
 // MUST rule.
-func Check(j Slot) []fsm.Violation {
+func Check(s Slot) []fsm.Violation {
 	var found []fsm.Violation
-	if !j.State.Valid() {
+	if !s.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if !j.Kind.Valid() {
+	if !s.Kind.Valid() {
 		found = append(found, fsm.Violation{Rule: "kind", Must: true})
 	}
-	if j.Number < 1 {
+	if s.Number < 1 {
 		found = append(found, fsm.Violation{Rule: "number", Must: true})
 	}
-	if j.Serial < 1 {
+	if s.Serial < 1 {
 		found = append(found, fsm.Violation{Rule: "serial", Must: true})
 	}
-	j.rules(func(rule string, must bool) bool {
+	s.rules(func(rule string, must bool) bool {
 		found = append(found, fsm.Violation{Rule: rule, Must: must})
 		return true
 	})
@@ -434,19 +434,19 @@ func Check(j Slot) []fsm.Violation {
 
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
-func (j *Slot) rules(broken func(rule string, must bool) bool) bool {
-	switch j.State {
+func (s *Slot) rules(broken func(rule string, must bool) bool) bool {
+	switch s.State {
 	case StateFree:
-		return (!j.Holder.Present() || broken("holder is absent", true))
+		return (!s.Holder.Present() || broken("holder is absent", true))
 	case StateHeld:
-		return (j.Holder.Present() || broken("holder is present", true))
+		return (s.Holder.Present() || broken("holder is present", true))
 	}
 	return true
 }
 
 // broken returns the first MUST rule that the record breaks, or nothing.
-func (j *Slot) broken() (first string) {
-	j.rules(func(rule string, must bool) bool {
+func (s *Slot) broken() (first string) {
+	s.rules(func(rule string, must bool) bool {
 		if must {
 			first = rule
 		}
@@ -457,66 +457,67 @@ func (j *Slot) broken() (first string) {
 
 // step takes a step that was decided on a copy of the record, unless the copy
 // breaks a rule: then the record was stored by somebody else.
-func (j *Slot) step(op, event string, next *Slot, to State, now time.Time) (Event, error) {
+func (s *Slot) step(op, name string, next *Slot, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++
 	if now.After(next.UpdatedAt) {
 		next.UpdatedAt = now
 	}
 	if rule := next.broken(); rule != "" {
-		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+		return Event{}, s.refuseRule(op, fsm.ErrInvariant, rule)
 	}
-	e := Event{Name: event, From: j.State, To: to}
-	*j = *next
-	return e, nil
+	event := Event{Name: name, From: s.State, To: to}
+	*s = *next
+	return event, nil
 }
 
 // asked refuses a call whose actor cannot be one.
-func (j *Slot) asked(op, actor string) error {
+func (s *Slot) asked(op, actor string) error {
 	if actor == "" {
-		return j.refuse(op, fsm.ErrActorMissing)
+		return s.refuse(op, fsm.ErrActorMissing)
 	}
 	if err := driver.CheckID(actor); err != nil {
-		return j.refuseInput(op, "actor", err.Error())
+		return s.refuseInput(op, "actor", err.Error())
 	}
 	return nil
 }
 
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
-func (j *Slot) refuse(op string, code fsm.Code) *fsm.Refusal {
-	return &fsm.Refusal{Code: code, Machine: "groups", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
+func (s *Slot) refuse(op string, code fsm.Code) *fsm.Refusal {
+	return &fsm.Refusal{Code: code, Machine: "groups", Operation: op, ID: s.ID, State: fsmimpl.InState(stateNames[:], s.State)}
 }
 
 // refuseState refuses an operation that is possible in other states than the
 // record's.
-func (j *Slot) refuseState(op, allowed string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrWrongState)
-	if j.State.Terminal() {
-		r.Code = fsm.ErrTerminal
+func (s *Slot) refuseState(op, allowed string) *fsm.Refusal {
+	refusal := s.refuse(op, fsm.ErrWrongState)
+	if s.State.Terminal() {
+		refusal.Code = fsm.ErrTerminal
 	}
-	r.Allowed = allowed
-	return r
+	refusal.Allowed = allowed
+	return refusal
 }
 
 // refuseGuard refuses by a guard, with the values that it looked at.
-func (j *Slot) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrGuard)
-	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
-	return r
+func (s *Slot) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	refusal := s.refuse(op, fsm.ErrGuard)
+	refusal.Guard, refusal.Message, refusal.Cause = guard, message, cause
+	refusal.Values = fsmimpl.Values(values...)
+	return refusal
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Slot) refuseInput(op, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
+func (s *Slot) refuseInput(op, name, problem string) *fsm.Refusal {
+	refusal := s.refuse(op, fsm.ErrInvalidInput)
+	refusal.Name, refusal.Message = name, problem
+	return refusal
 }
 
 // refuseRule refuses a step after which the record would break a rule, or could
 // not hold a value.
-func (j *Slot) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
-	r := j.refuse(op, code)
-	r.Name = name
-	return r
+func (s *Slot) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	refusal := s.refuse(op, code)
+	refusal.Name = name
+	return refusal
 }

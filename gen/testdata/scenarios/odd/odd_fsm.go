@@ -206,32 +206,32 @@ type Odd struct {
 
 // Ref returns id and revision, so that an Odd is a target of Machine's
 // operations.
-func (j Odd) Ref() fsm.Ref {
-	return fsm.Ref{ID: j.ID, Rev: j.Rev}
+func (o Odd) Ref() fsm.Ref {
+	return fsm.Ref{ID: o.ID, Rev: o.Rev}
 }
 
 // Equal reports whether both records are the same in every field; times are
 // compared as instants.
-func (j Odd) Equal(other Odd) bool {
-	return j.ID == other.ID &&
-		j.State == other.State &&
-		j.Rev == other.Rev &&
-		j.CreatedAt.Equal(other.CreatedAt) &&
-		j.UpdatedAt.Equal(other.UpdatedAt) &&
-		j.Type == other.Type &&
-		j.Func == other.Func &&
-		j.Len == other.Len &&
-		j.Nil == other.Nil &&
-		j.Now.Present() == other.Now.Present() &&
-		j.Now.Or(time.Time{}).Equal(other.Now.Or(time.Time{})) &&
-		j.Map == other.Map &&
-		j.Goto == other.Goto &&
-		j.Const.Equal(other.Const) &&
-		j.Iota == other.Iota &&
-		j.Err == other.Err &&
-		j.Req.Equal(other.Req) &&
-		j.J == other.J &&
-		j.Peers == other.Peers
+func (o Odd) Equal(other Odd) bool {
+	return o.ID == other.ID &&
+		o.State == other.State &&
+		o.Rev == other.Rev &&
+		o.CreatedAt.Equal(other.CreatedAt) &&
+		o.UpdatedAt.Equal(other.UpdatedAt) &&
+		o.Type == other.Type &&
+		o.Func == other.Func &&
+		o.Len == other.Len &&
+		o.Nil == other.Nil &&
+		o.Now.Present() == other.Now.Present() &&
+		o.Now.Or(time.Time{}).Equal(other.Now.Or(time.Time{})) &&
+		o.Map == other.Map &&
+		o.Goto == other.Goto &&
+		o.Const.Equal(other.Const) &&
+		o.Iota == other.Iota &&
+		o.Err == other.Err &&
+		o.Req.Equal(other.Req) &&
+		o.J == other.J &&
+		o.Peers == other.Peers
 }
 
 // Event says what a call did to a record.
@@ -271,36 +271,36 @@ type SelectPeers struct {
 //   - else: no other record with the same type and nil is case (ErrSwitch)
 func Select(id string, in SelectInput, peers SelectPeers, now time.Time) (Odd, Event, error) {
 	now = driver.Time(now)
-	j := Odd{ID: id, CreatedAt: now}
+	o := Odd{ID: id, CreatedAt: now}
 	if err := fsmimpl.CheckOptionalText(in.Type); err != nil {
-		return Odd{}, Event{}, j.refuseInput("select", "type", err.Error())
+		return Odd{}, Event{}, o.refuseInput("select", "type", err.Error())
 	}
-	if v, ok := in.Func.Get(); ok && (v < 1 || v > 9) {
-		return Odd{}, Event{}, j.refuseInput("select", "func", "expected 1 to 9")
+	if value, ok := in.Func.Get(); ok && (value < 1 || value > 9) {
+		return Odd{}, Event{}, o.refuseInput("select", "func", "expected 1 to 9")
 	}
-	if v, ok := in.Nil.Get(); ok && !v.Valid() {
-		return Odd{}, Event{}, j.refuseInput("select", "nil", "expected set or unset")
+	if value, ok := in.Nil.Get(); ok && !value.Valid() {
+		return Odd{}, Event{}, o.refuseInput("select", "nil", "expected set or unset")
 	}
 	if err := driver.CheckSet(in.Req); err != nil {
-		return Odd{}, Event{}, j.refuseInput("select", "req", err.Error())
+		return Odd{}, Event{}, o.refuseInput("select", "req", err.Error())
 	}
 	if err := fsmimpl.CheckOptionalJSON(in.Err); err != nil {
-		return Odd{}, Event{}, j.refuseInput("select", "err", err.Error())
+		return Odd{}, Event{}, o.refuseInput("select", "err", err.Error())
 	}
 	in.Now = fsmimpl.CutTime(in.Now)
 	if err := fsmimpl.CheckOptionalTime(in.Now); err != nil {
-		return Odd{}, Event{}, j.refuseInput("select", "now_", err.Error())
+		return Odd{}, Event{}, o.refuseInput("select", "now_", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Odd{}, Event{}, j.refuseInput("select", "id", err.Error())
+		return Odd{}, Event{}, o.refuseInput("select", "id", err.Error())
 	}
 	if peers.Else > 0 {
-		return Odd{}, Event{}, j.refuseGuard("select", "else", "", ErrSwitch, "others", peers.Else)
+		return Odd{}, Event{}, o.refuseGuard("select", "else", "", ErrSwitch, "others", peers.Else)
 	}
 	if peers.Peers < 1 {
-		return Odd{}, Event{}, j.refuseRule("select", fsm.ErrOverflow, "peers")
+		return Odd{}, Event{}, o.refuseRule("select", fsm.ErrOverflow, "peers")
 	}
-	next := j
+	next := o
 	next.Peers = peers.Peers
 	next.Type = in.Type
 	next.Func = in.Func
@@ -313,11 +313,11 @@ func Select(id string, in SelectInput, peers SelectPeers, now time.Time) (Odd, E
 	next.Goto = fsm.MustJSON("{\"*/\":[null,\"'\"]}")
 	next.Const = time.UnixMicro(-62135596799999999).UTC()
 	next.Iota = IotaGreen
-	e, err := j.step("select", EventSelect, &next, StateNew, now)
+	event, err := o.step("select", EventSelect, &next, StateNew, now)
 	if err != nil {
 		return Odd{}, Event{}, err
 	}
-	return j, e, nil
+	return o, event, nil
 }
 
 // GoInput holds the inputs of Go.
@@ -339,29 +339,29 @@ type GoPeers struct {
 //   - if: type == input.string and func < 9 (ErrError)
 //   - else: no other record with the same type and nil is case (ErrSwitch)
 //   - interface: input.string in req (ErrError)
-func (j *Odd) Go(in GoInput, peers GoPeers, now time.Time) (Event, error) {
+func (o *Odd) Go(in GoInput, peers GoPeers, now time.Time) (Event, error) {
 	if err := fsmimpl.CheckText(in.String); err != nil {
-		return Event{}, j.refuseInput("go", "string", err.Error())
+		return Event{}, o.refuseInput("go", "string", err.Error())
 	}
-	if j.State != StateNew && j.State != StateCase {
-		return Event{}, j.refuseState("go", "new, case")
+	if o.State != StateNew && o.State != StateCase {
+		return Event{}, o.refuseState("go", "new, case")
 	}
 	now = driver.Time(now)
-	if j.Type != fsm.Some(in.String) || !j.Func.Present() || j.Func.Or(0) >= 9 {
-		return Event{}, j.refuseGuard("go", "if", "", ErrError, "type", j.Type, "input.string", in.String, "func", j.Func.String())
+	if o.Type != fsm.Some(in.String) || !o.Func.Present() || o.Func.Or(0) >= 9 {
+		return Event{}, o.refuseGuard("go", "if", "", ErrError, "type", o.Type, "input.string", in.String, "func", o.Func.String())
 	}
 	if peers.Else > 0 {
-		return Event{}, j.refuseGuard("go", "else", "", ErrSwitch, "others", peers.Else)
+		return Event{}, o.refuseGuard("go", "else", "", ErrSwitch, "others", peers.Else)
 	}
-	if !j.Req.Has(in.String) {
-		return Event{}, j.refuseGuard("go", "interface", "another text", ErrError, "input.string", in.String)
+	if !o.Req.Has(in.String) {
+		return Event{}, o.refuseGuard("go", "interface", "another text", ErrError, "input.string", in.String)
 	}
-	if j.J == math.MaxInt64 {
-		return Event{}, j.refuseRule("go", fsm.ErrOverflow, "j")
+	if o.J == math.MaxInt64 {
+		return Event{}, o.refuseRule("go", fsm.ErrOverflow, "j")
 	}
-	next := *j
+	next := *o
 	next.J++
-	return j.step("go", EventGo, &next, StateCase, now)
+	return o.step("go", EventGo, &next, StateCase, now)
 }
 
 // RangeInput holds the inputs of Range.
@@ -380,97 +380,97 @@ type RangeInput struct {
 // The first of these that fits is taken:
 //   - if j >= 3: to fsm; it clears err
 //   - otherwise: it stays where it is
-func (j *Odd) Range(in RangeInput, now time.Time) (Event, error) {
+func (o *Odd) Range(in RangeInput, now time.Time) (Event, error) {
 	if err := fsmimpl.CheckText(in.Map); err != nil {
-		return Event{}, j.refuseInput("range", "map", err.Error())
+		return Event{}, o.refuseInput("range", "map", err.Error())
 	}
 	if err := fsmimpl.CheckJSON(in.Goto); err != nil {
-		return Event{}, j.refuseInput("range", "goto", err.Error())
+		return Event{}, o.refuseInput("range", "goto", err.Error())
 	}
 	in.Const = driver.Time(in.Const)
 	if err := fsmimpl.CheckTime(in.Const); err != nil {
-		return Event{}, j.refuseInput("range", "const_", err.Error())
+		return Event{}, o.refuseInput("range", "const_", err.Error())
 	}
 	if !in.Iota.Valid() {
-		return Event{}, j.refuseInput("range", "iota", "expected red or green")
+		return Event{}, o.refuseInput("range", "iota", "expected red or green")
 	}
 	if err := fsmimpl.CheckText(in.Req); err != nil {
-		return Event{}, j.refuseInput("range", "req", err.Error())
+		return Event{}, o.refuseInput("range", "req", err.Error())
 	}
-	if j.State != StateCase {
-		return Event{}, j.refuseState("range", "case")
+	if o.State != StateCase {
+		return Event{}, o.refuseState("range", "case")
 	}
 	now = driver.Time(now)
 	switch {
-	case j.J >= 3:
-		next := *j
+	case o.J >= 3:
+		next := *o
 		next.Map = in.Map
 		next.Goto = in.Goto
 		next.Const = in.Const
 		next.Iota = in.Iota
-		next.Req = j.Req.With(in.Req)
+		next.Req = o.Req.With(in.Req)
 		next.Err = fsm.Optional[fsm.JSON]{}
-		return j.step("range", EventPackage, &next, StateFsm, now)
+		return o.step("range", EventPackage, &next, StateFsm, now)
 	default:
-		next := *j
+		next := *o
 		next.Map = in.Map
 		next.Goto = in.Goto
 		next.Const = in.Const
 		next.Iota = in.Iota
-		next.Req = j.Req.With(in.Req)
-		return j.step("range", EventPackage, &next, j.State, now)
+		next.Req = o.Req.With(in.Req)
+		return o.step("range", EventPackage, &next, o.State, now)
 	}
 }
 
 // Defer moves an Odd from case to new.
 //
 // The system runs it, without an actor.
-func (j *Odd) Defer(now time.Time) (Event, error) {
-	if j.State != StateCase {
-		return Event{}, j.refuseState("defer", "case")
+func (o *Odd) Defer(now time.Time) (Event, error) {
+	if o.State != StateCase {
+		return Event{}, o.refuseState("defer", "case")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("defer", EventDefer, &next, StateNew, now)
+	next := *o
+	return o.step("defer", EventDefer, &next, StateNew, now)
 }
 
 // Can reports whether an operation is possible in the state of the Odd: nil, or
 // the refusal that its method returns. It does not look at guards and inputs;
 // to try these, call the method on a copy.
-func (j Odd) Can(operation string) error {
+func (o Odd) Can(operation string) error {
 	possible, allowed := false, ""
 	switch operation {
 	case OpGo:
-		possible, allowed = j.State == StateNew || j.State == StateCase, "new, case"
+		possible, allowed = o.State == StateNew || o.State == StateCase, "new, case"
 	case OpRange, OpDefer:
-		possible, allowed = j.State == StateCase, "case"
+		possible, allowed = o.State == StateCase, "case"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation, allowed)
+	return o.refuseState(operation, allowed)
 }
 
 // Check lists the rules that an Odd breaks. Operations refuse one that breaks a
 // MUST rule.
-func Check(j Odd) []fsm.Violation {
+func Check(o Odd) []fsm.Violation {
 	var found []fsm.Violation
-	if !j.State.Valid() {
+	if !o.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if j.Nil.Present() && !j.Nil.Or(0).Valid() {
+	if o.Nil.Present() && !o.Nil.Or(0).Valid() {
 		found = append(found, fsm.Violation{Rule: "nil", Must: true})
 	}
-	if !j.Iota.Valid() {
+	if !o.Iota.Valid() {
 		found = append(found, fsm.Violation{Rule: "iota", Must: true})
 	}
-	if j.J < 0 {
+	if o.J < 0 {
 		found = append(found, fsm.Violation{Rule: "j", Must: true})
 	}
-	if j.Peers < 1 {
+	if o.Peers < 1 {
 		found = append(found, fsm.Violation{Rule: "peers", Must: true})
 	}
-	j.rules(func(rule string, must bool) bool {
+	o.rules(func(rule string, must bool) bool {
 		found = append(found, fsm.Violation{Rule: rule, Must: must})
 		return true
 	})
@@ -479,22 +479,22 @@ func Check(j Odd) []fsm.Violation {
 
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
-func (j *Odd) rules(broken func(rule string, must bool) bool) bool {
-	switch j.State {
+func (o *Odd) rules(broken func(rule string, must bool) bool) bool {
+	switch o.State {
 	case StateNew, StateFsm:
-		return (!j.Func.Present() || j.Func.Or(0) >= 1 && j.Func.Or(0) <= 9 || broken("func", true)) &&
-			(j.J >= 0 || broken("j >= 0", true))
+		return (!o.Func.Present() || o.Func.Or(0) >= 1 && o.Func.Or(0) <= 9 || broken("func", true)) &&
+			(o.J >= 0 || broken("j >= 0", true))
 	case StateCase:
-		return (!j.Func.Present() || j.Func.Or(0) >= 1 && j.Func.Or(0) <= 9 || broken("func", true)) &&
-			(j.J >= 0 || broken("j >= 0", true)) &&
-			(j.J >= 1 || broken("j >= 1", true))
+		return (!o.Func.Present() || o.Func.Or(0) >= 1 && o.Func.Or(0) <= 9 || broken("func", true)) &&
+			(o.J >= 0 || broken("j >= 0", true)) &&
+			(o.J >= 1 || broken("j >= 1", true))
 	}
 	return true
 }
 
 // broken returns the first MUST rule that the record breaks, or nothing.
-func (j *Odd) broken() (first string) {
-	j.rules(func(rule string, must bool) bool {
+func (o *Odd) broken() (first string) {
+	o.rules(func(rule string, must bool) bool {
 		if must {
 			first = rule
 		}
@@ -505,55 +505,56 @@ func (j *Odd) broken() (first string) {
 
 // step takes a step that was decided on a copy of the record, unless the copy
 // breaks a rule: then the record was stored by somebody else.
-func (j *Odd) step(op, event string, next *Odd, to State, now time.Time) (Event, error) {
+func (o *Odd) step(op, name string, next *Odd, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++
 	if now.After(next.UpdatedAt) {
 		next.UpdatedAt = now
 	}
 	if rule := next.broken(); rule != "" {
-		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+		return Event{}, o.refuseRule(op, fsm.ErrInvariant, rule)
 	}
-	e := Event{Name: event, From: j.State, To: to}
-	*j = *next
-	return e, nil
+	event := Event{Name: name, From: o.State, To: to}
+	*o = *next
+	return event, nil
 }
 
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
-func (j *Odd) refuse(op string, code fsm.Code) *fsm.Refusal {
-	return &fsm.Refusal{Code: code, Machine: "odd", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
+func (o *Odd) refuse(op string, code fsm.Code) *fsm.Refusal {
+	return &fsm.Refusal{Code: code, Machine: "odd", Operation: op, ID: o.ID, State: fsmimpl.InState(stateNames[:], o.State)}
 }
 
 // refuseState refuses an operation that is possible in other states than the
 // record's.
-func (j *Odd) refuseState(op, allowed string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrWrongState)
-	if j.State.Terminal() {
-		r.Code = fsm.ErrTerminal
+func (o *Odd) refuseState(op, allowed string) *fsm.Refusal {
+	refusal := o.refuse(op, fsm.ErrWrongState)
+	if o.State.Terminal() {
+		refusal.Code = fsm.ErrTerminal
 	}
-	r.Allowed = allowed
-	return r
+	refusal.Allowed = allowed
+	return refusal
 }
 
 // refuseGuard refuses by a guard, with the values that it looked at.
-func (j *Odd) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrGuard)
-	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
-	return r
+func (o *Odd) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	refusal := o.refuse(op, fsm.ErrGuard)
+	refusal.Guard, refusal.Message, refusal.Cause = guard, message, cause
+	refusal.Values = fsmimpl.Values(values...)
+	return refusal
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Odd) refuseInput(op, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
+func (o *Odd) refuseInput(op, name, problem string) *fsm.Refusal {
+	refusal := o.refuse(op, fsm.ErrInvalidInput)
+	refusal.Name, refusal.Message = name, problem
+	return refusal
 }
 
 // refuseRule refuses a step after which the record would break a rule, or could
 // not hold a value.
-func (j *Odd) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
-	r := j.refuse(op, code)
-	r.Name = name
-	return r
+func (o *Odd) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	refusal := o.refuse(op, code)
+	refusal.Name = name
+	return refusal
 }

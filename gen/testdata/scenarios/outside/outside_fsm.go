@@ -173,26 +173,26 @@ type Order struct {
 
 // Ref returns id and revision, so that an Order is a target of Machine's
 // operations.
-func (j Order) Ref() fsm.Ref {
-	return fsm.Ref{ID: j.ID, Rev: j.Rev}
+func (o Order) Ref() fsm.Ref {
+	return fsm.Ref{ID: o.ID, Rev: o.Rev}
 }
 
 // Equal reports whether both records are the same in every field; times are
 // compared as instants.
-func (j Order) Equal(other Order) bool {
-	return j.ID == other.ID &&
-		j.State == other.State &&
-		j.Rev == other.Rev &&
-		j.CreatedAt.Equal(other.CreatedAt) &&
-		j.UpdatedAt.Equal(other.UpdatedAt) &&
-		j.Customer == other.Customer &&
-		j.Sum == other.Sum &&
-		j.Rush == other.Rush &&
-		j.Kind == other.Kind &&
-		j.Due.Present() == other.Due.Present() &&
-		j.Due.Or(time.Time{}).Equal(other.Due.Or(time.Time{})) &&
-		j.Backoff == other.Backoff &&
-		j.Why == other.Why
+func (o Order) Equal(other Order) bool {
+	return o.ID == other.ID &&
+		o.State == other.State &&
+		o.Rev == other.Rev &&
+		o.CreatedAt.Equal(other.CreatedAt) &&
+		o.UpdatedAt.Equal(other.UpdatedAt) &&
+		o.Customer == other.Customer &&
+		o.Sum == other.Sum &&
+		o.Rush == other.Rush &&
+		o.Kind == other.Kind &&
+		o.Due.Present() == other.Due.Present() &&
+		o.Due.Or(time.Time{}).Equal(other.Due.Or(time.Time{})) &&
+		o.Backoff == other.Backoff &&
+		o.Why == other.Why
 }
 
 // Event says what a call did to a record.
@@ -218,66 +218,66 @@ type PlaceInput struct {
 // It sets customer, sum, rush, kind and due to the inputs.
 func Place(id string, in PlaceInput, now time.Time) (Order, Event, error) {
 	now = driver.Time(now)
-	j := Order{ID: id, CreatedAt: now}
+	o := Order{ID: id, CreatedAt: now}
 	if err := fsmimpl.CheckText(in.Customer); err != nil {
-		return Order{}, Event{}, j.refuseInput("place", "customer", err.Error())
+		return Order{}, Event{}, o.refuseInput("place", "customer", err.Error())
 	}
 	if in.Sum < 0 {
-		return Order{}, Event{}, j.refuseInput("place", "sum", "expected 0 or more")
+		return Order{}, Event{}, o.refuseInput("place", "sum", "expected 0 or more")
 	}
 	if !in.Kind.Valid() {
-		return Order{}, Event{}, j.refuseInput("place", "kind", "expected goods or service")
+		return Order{}, Event{}, o.refuseInput("place", "kind", "expected goods or service")
 	}
 	in.Due = fsmimpl.CutTime(in.Due)
 	if err := fsmimpl.CheckOptionalTime(in.Due); err != nil {
-		return Order{}, Event{}, j.refuseInput("place", "due", err.Error())
+		return Order{}, Event{}, o.refuseInput("place", "due", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Order{}, Event{}, j.refuseInput("place", "id", err.Error())
+		return Order{}, Event{}, o.refuseInput("place", "id", err.Error())
 	}
-	next := j
+	next := o
 	next.Customer = in.Customer
 	next.Sum = in.Sum
 	next.Rush = in.Rush
 	next.Kind = in.Kind
 	next.Due = in.Due
-	e, err := j.step("place", EventPlace, &next, StatePlaced, now)
+	event, err := o.step("place", EventPlace, &next, StatePlaced, now)
 	if err != nil {
 		return Order{}, Event{}, err
 	}
-	return j, e, nil
+	return o, event, nil
 }
 
 // Charge moves an Order from placed to charging.
-func (j *Order) Charge(now time.Time) (Event, error) {
-	if j.State != StatePlaced {
-		return Event{}, j.refuseState("charge", "placed")
+func (o *Order) Charge(now time.Time) (Event, error) {
+	if o.State != StatePlaced {
+		return Event{}, o.refuseState("charge", "placed")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("charge", EventCharge, &next, StateCharging, now)
+	next := *o
+	return o.step("charge", EventCharge, &next, StateCharging, now)
 }
 
 // ChargeDone moves an Order from charging to charged.
 //
 // The system runs it, without an actor.
-func (j *Order) ChargeDone(now time.Time) (Event, error) {
-	if j.State != StateCharging {
-		return Event{}, j.refuseState("charge_done", "charging")
+func (o *Order) ChargeDone(now time.Time) (Event, error) {
+	if o.State != StateCharging {
+		return Event{}, o.refuseState("charge_done", "charging")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("charge_done", EventChargeDone, &next, StateCharged, now)
+	next := *o
+	return o.step("charge_done", EventChargeDone, &next, StateCharged, now)
 }
 
 // Ship moves an Order from charged to shipped.
-func (j *Order) Ship(now time.Time) (Event, error) {
-	if j.State != StateCharged {
-		return Event{}, j.refuseState("ship", "charged")
+func (o *Order) Ship(now time.Time) (Event, error) {
+	if o.State != StateCharged {
+		return Event{}, o.refuseState("ship", "charged")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("ship", EventShip, &next, StateShipped, now)
+	next := *o
+	return o.step("ship", EventShip, &next, StateShipped, now)
 }
 
 // GiveUpInput holds the inputs of GiveUp.
@@ -294,21 +294,21 @@ type GiveUpInput struct {
 //
 // It is refused unless:
 //   - late: due <= now (ErrNotDue)
-func (j *Order) GiveUp(in GiveUpInput, now time.Time) (Event, error) {
+func (o *Order) GiveUp(in GiveUpInput, now time.Time) (Event, error) {
 	if err := fsmimpl.CheckText(in.Why); err != nil {
-		return Event{}, j.refuseInput("give_up", "why", err.Error())
+		return Event{}, o.refuseInput("give_up", "why", err.Error())
 	}
-	if j.State != StatePlaced && j.State != StateCharging {
-		return Event{}, j.refuseState("give_up", "placed, charging")
+	if o.State != StatePlaced && o.State != StateCharging {
+		return Event{}, o.refuseState("give_up", "placed, charging")
 	}
 	now = driver.Time(now)
-	if !j.Due.Present() || j.Due.Or(time.Time{}).After(now) {
-		return Event{}, j.refuseGuard("give_up", "late", "", ErrNotDue, "due", j.Due, "now", now)
+	if !o.Due.Present() || o.Due.Or(time.Time{}).After(now) {
+		return Event{}, o.refuseGuard("give_up", "late", "", ErrNotDue, "due", o.Due, "now", now)
 	}
-	next := *j
+	next := *o
 	next.Why = fsm.Some(in.Why)
 	next.Backoff = in.Backoff
-	return j.step("give_up", EventGiveUp, &next, StateFailed, now)
+	return o.step("give_up", EventGiveUp, &next, StateFailed, now)
 }
 
 // Retry moves an Order from failed to placed.
@@ -316,84 +316,84 @@ func (j *Order) GiveUp(in GiveUpInput, now time.Time) (Event, error) {
 // The system runs it, without an actor.
 //
 // It sets due to now + 1d, and clears why and backoff.
-func (j *Order) Retry(now time.Time) (Event, error) {
-	if j.State != StateFailed {
-		return Event{}, j.refuseState("retry", "failed")
+func (o *Order) Retry(now time.Time) (Event, error) {
+	if o.State != StateFailed {
+		return Event{}, o.refuseState("retry", "failed")
 	}
 	now = driver.Time(now)
 	if !fsmimpl.InYears(now.Add(24 * time.Hour)) {
-		return Event{}, j.refuseRule("retry", fsm.ErrOverflow, "due")
+		return Event{}, o.refuseRule("retry", fsm.ErrOverflow, "due")
 	}
-	next := *j
+	next := *o
 	next.Due = fsm.Some(now.Add(24 * time.Hour))
 	next.Why = fsm.Optional[string]{}
 	next.Backoff = fsm.Optional[int64]{}
-	return j.step("retry", EventRetry, &next, StatePlaced, now)
+	return o.step("retry", EventRetry, &next, StatePlaced, now)
 }
 
 // Recover moves an Order from charging to placed.
 //
 // The system runs it, without an actor.
-func (j *Order) Recover(now time.Time) (Event, error) {
-	if j.State != StateCharging {
-		return Event{}, j.refuseState("recover", "charging")
+func (o *Order) Recover(now time.Time) (Event, error) {
+	if o.State != StateCharging {
+		return Event{}, o.refuseState("recover", "charging")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("recover", EventRecover, &next, StatePlaced, now)
+	next := *o
+	return o.step("recover", EventRecover, &next, StatePlaced, now)
 }
 
 // Abandon moves an Order from placed or failed to failed.
 //
 // An operator runs it, and gives a reason.
-func (j *Order) Abandon(actor, reason string, now time.Time) (Event, error) {
-	if err := j.operated("abandon", actor, reason); err != nil {
+func (o *Order) Abandon(actor, reason string, now time.Time) (Event, error) {
+	if err := o.operated("abandon", actor, reason); err != nil {
 		return Event{}, err
 	}
-	if j.State != StatePlaced && j.State != StateFailed {
-		return Event{}, j.refuseState("abandon", "placed, failed")
+	if o.State != StatePlaced && o.State != StateFailed {
+		return Event{}, o.refuseState("abandon", "placed, failed")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("abandon", EventAbandon, &next, StateFailed, now)
+	next := *o
+	return o.step("abandon", EventAbandon, &next, StateFailed, now)
 }
 
 // Can reports whether an operation is possible in the state of the Order: nil,
 // or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
-func (j Order) Can(operation string) error {
+func (o Order) Can(operation string) error {
 	possible, allowed := false, ""
 	switch operation {
 	case OpCharge:
-		possible, allowed = j.State == StatePlaced, "placed"
+		possible, allowed = o.State == StatePlaced, "placed"
 	case OpChargeDone, OpRecover:
-		possible, allowed = j.State == StateCharging, "charging"
+		possible, allowed = o.State == StateCharging, "charging"
 	case OpShip:
-		possible, allowed = j.State == StateCharged, "charged"
+		possible, allowed = o.State == StateCharged, "charged"
 	case OpGiveUp:
-		possible, allowed = j.State == StatePlaced || j.State == StateCharging, "placed, charging"
+		possible, allowed = o.State == StatePlaced || o.State == StateCharging, "placed, charging"
 	case OpRetry:
-		possible, allowed = j.State == StateFailed, "failed"
+		possible, allowed = o.State == StateFailed, "failed"
 	case OpAbandon:
-		possible, allowed = j.State == StatePlaced || j.State == StateFailed, "placed, failed"
+		possible, allowed = o.State == StatePlaced || o.State == StateFailed, "placed, failed"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation, allowed)
+	return o.refuseState(operation, allowed)
 }
 
 // Check lists the rules that an Order breaks. Operations refuse one that breaks
 // a MUST rule.
-func Check(j Order) []fsm.Violation {
+func Check(o Order) []fsm.Violation {
 	var found []fsm.Violation
-	if !j.State.Valid() {
+	if !o.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if !j.Kind.Valid() {
+	if !o.Kind.Valid() {
 		found = append(found, fsm.Violation{Rule: "kind", Must: true})
 	}
-	j.rules(func(rule string, must bool) bool {
+	o.rules(func(rule string, must bool) bool {
 		found = append(found, fsm.Violation{Rule: rule, Must: must})
 		return true
 	})
@@ -402,17 +402,17 @@ func Check(j Order) []fsm.Violation {
 
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
-func (j *Order) rules(broken func(rule string, must bool) bool) bool {
-	switch j.State {
+func (o *Order) rules(broken func(rule string, must bool) bool) bool {
+	switch o.State {
 	case StatePlaced, StateCharging, StateCharged, StateShipped, StateFailed:
-		return (j.Sum >= 0 || broken("sum", true))
+		return (o.Sum >= 0 || broken("sum", true))
 	}
 	return true
 }
 
 // broken returns the first MUST rule that the record breaks, or nothing.
-func (j *Order) broken() (first string) {
-	j.rules(func(rule string, must bool) bool {
+func (o *Order) broken() (first string) {
+	o.rules(func(rule string, must bool) bool {
 		if must {
 			first = rule
 		}
@@ -423,80 +423,81 @@ func (j *Order) broken() (first string) {
 
 // step takes a step that was decided on a copy of the record, unless the copy
 // breaks a rule: then the record was stored by somebody else.
-func (j *Order) step(op, event string, next *Order, to State, now time.Time) (Event, error) {
+func (o *Order) step(op, name string, next *Order, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++
 	if now.After(next.UpdatedAt) {
 		next.UpdatedAt = now
 	}
 	if rule := next.broken(); rule != "" {
-		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+		return Event{}, o.refuseRule(op, fsm.ErrInvariant, rule)
 	}
-	e := Event{Name: event, From: j.State, To: to}
-	*j = *next
-	return e, nil
+	event := Event{Name: name, From: o.State, To: to}
+	*o = *next
+	return event, nil
 }
 
 // asked refuses a call whose actor cannot be one.
-func (j *Order) asked(op, actor string) error {
+func (o *Order) asked(op, actor string) error {
 	if actor == "" {
-		return j.refuse(op, fsm.ErrActorMissing)
+		return o.refuse(op, fsm.ErrActorMissing)
 	}
 	if err := driver.CheckID(actor); err != nil {
-		return j.refuseInput(op, "actor", err.Error())
+		return o.refuseInput(op, "actor", err.Error())
 	}
 	return nil
 }
 
 // operated refuses a call of an operator who is nobody, or gives no reason.
-func (j *Order) operated(op, actor, reason string) error {
+func (o *Order) operated(op, actor, reason string) error {
 	if actor != "" && reason == "" {
-		return j.refuse(op, fsm.ErrReasonMissing)
+		return o.refuse(op, fsm.ErrReasonMissing)
 	}
-	if err := j.asked(op, actor); err != nil {
+	if err := o.asked(op, actor); err != nil {
 		return err
 	}
 	if err := driver.CheckText(reason); err != nil {
-		return j.refuseInput(op, "reason", err.Error())
+		return o.refuseInput(op, "reason", err.Error())
 	}
 	return nil
 }
 
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
-func (j *Order) refuse(op string, code fsm.Code) *fsm.Refusal {
-	return &fsm.Refusal{Code: code, Machine: "outside", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
+func (o *Order) refuse(op string, code fsm.Code) *fsm.Refusal {
+	return &fsm.Refusal{Code: code, Machine: "outside", Operation: op, ID: o.ID, State: fsmimpl.InState(stateNames[:], o.State)}
 }
 
 // refuseState refuses an operation that is possible in other states than the
 // record's.
-func (j *Order) refuseState(op, allowed string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrWrongState)
-	if j.State.Terminal() {
-		r.Code = fsm.ErrTerminal
+func (o *Order) refuseState(op, allowed string) *fsm.Refusal {
+	refusal := o.refuse(op, fsm.ErrWrongState)
+	if o.State.Terminal() {
+		refusal.Code = fsm.ErrTerminal
 	}
-	r.Allowed = allowed
-	return r
+	refusal.Allowed = allowed
+	return refusal
 }
 
 // refuseGuard refuses by a guard, with the values that it looked at.
-func (j *Order) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrGuard)
-	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
-	return r
+func (o *Order) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	refusal := o.refuse(op, fsm.ErrGuard)
+	refusal.Guard, refusal.Message, refusal.Cause = guard, message, cause
+	refusal.Values = fsmimpl.Values(values...)
+	return refusal
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Order) refuseInput(op, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
+func (o *Order) refuseInput(op, name, problem string) *fsm.Refusal {
+	refusal := o.refuse(op, fsm.ErrInvalidInput)
+	refusal.Name, refusal.Message = name, problem
+	return refusal
 }
 
 // refuseRule refuses a step after which the record would break a rule, or could
 // not hold a value.
-func (j *Order) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
-	r := j.refuse(op, code)
-	r.Name = name
-	return r
+func (o *Order) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	refusal := o.refuse(op, code)
+	refusal.Name = name
+	return refusal
 }

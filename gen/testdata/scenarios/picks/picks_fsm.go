@@ -216,23 +216,23 @@ type Pick struct {
 
 // Ref returns id and revision, so that a Pick is a target of Machine's
 // operations.
-func (j Pick) Ref() fsm.Ref {
-	return fsm.Ref{ID: j.ID, Rev: j.Rev}
+func (p Pick) Ref() fsm.Ref {
+	return fsm.Ref{ID: p.ID, Rev: p.Rev}
 }
 
 // Equal reports whether both records are the same in every field; times are
 // compared as instants.
-func (j Pick) Equal(other Pick) bool {
-	return j.ID == other.ID &&
-		j.State == other.State &&
-		j.Rev == other.Rev &&
-		j.CreatedAt.Equal(other.CreatedAt) &&
-		j.UpdatedAt.Equal(other.UpdatedAt) &&
-		j.Lane == other.Lane &&
-		j.Priority == other.Priority &&
-		j.ReadyAt.Present() == other.ReadyAt.Present() &&
-		j.ReadyAt.Or(time.Time{}).Equal(other.ReadyAt.Or(time.Time{})) &&
-		j.Owner == other.Owner
+func (p Pick) Equal(other Pick) bool {
+	return p.ID == other.ID &&
+		p.State == other.State &&
+		p.Rev == other.Rev &&
+		p.CreatedAt.Equal(other.CreatedAt) &&
+		p.UpdatedAt.Equal(other.UpdatedAt) &&
+		p.Lane == other.Lane &&
+		p.Priority == other.Priority &&
+		p.ReadyAt.Present() == other.ReadyAt.Present() &&
+		p.ReadyAt.Or(time.Time{}).Equal(other.ReadyAt.Or(time.Time{})) &&
+		p.Owner == other.Owner
 }
 
 // Event says what a call did to a record.
@@ -256,29 +256,29 @@ type PutInput struct {
 // It sets lane, priority and ready_at to the inputs.
 func Put(id string, in PutInput, now time.Time) (Pick, Event, error) {
 	now = driver.Time(now)
-	j := Pick{ID: id, CreatedAt: now}
+	p := Pick{ID: id, CreatedAt: now}
 	if !in.Lane.Valid() {
-		return Pick{}, Event{}, j.refuseInput("put", "lane", "expected slow or fast")
+		return Pick{}, Event{}, p.refuseInput("put", "lane", "expected slow or fast")
 	}
 	if in.Priority < 0 || in.Priority > 9 {
-		return Pick{}, Event{}, j.refuseInput("put", "priority", "expected 0 to 9")
+		return Pick{}, Event{}, p.refuseInput("put", "priority", "expected 0 to 9")
 	}
 	in.ReadyAt = fsmimpl.CutTime(in.ReadyAt)
 	if err := fsmimpl.CheckOptionalTime(in.ReadyAt); err != nil {
-		return Pick{}, Event{}, j.refuseInput("put", "ready_at", err.Error())
+		return Pick{}, Event{}, p.refuseInput("put", "ready_at", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Pick{}, Event{}, j.refuseInput("put", "id", err.Error())
+		return Pick{}, Event{}, p.refuseInput("put", "id", err.Error())
 	}
-	next := j
+	next := p
 	next.Lane = in.Lane
 	next.Priority = in.Priority
 	next.ReadyAt = in.ReadyAt
-	e, err := j.step("put", EventPut, &next, StateWaiting, now)
+	event, err := p.step("put", EventPut, &next, StateWaiting, now)
 	if err != nil {
 		return Pick{}, Event{}, err
 	}
-	return j, e, nil
+	return p, event, nil
 }
 
 // TakeInput holds the inputs of Take.
@@ -300,71 +300,71 @@ type TakePeers struct {
 // It is recorded and changes nothing unless:
 //   - free: no other record with the same lane is busy
 //   - ready: ready_at is absent
-func (j *Pick) Take(in TakeInput, peers TakePeers, actor string, now time.Time) (Event, error) {
-	if err := j.asked("take", actor); err != nil {
+func (p *Pick) Take(in TakeInput, peers TakePeers, actor string, now time.Time) (Event, error) {
+	if err := p.asked("take", actor); err != nil {
 		return Event{}, err
 	}
 	if !in.Wanted.Valid() {
-		return Event{}, j.refuseInput("take", "wanted", "expected slow or fast")
+		return Event{}, p.refuseInput("take", "wanted", "expected slow or fast")
 	}
-	if j.State != StateWaiting {
-		return Event{}, j.refuseState("take", "waiting")
+	if p.State != StateWaiting {
+		return Event{}, p.refuseState("take", "waiting")
 	}
 	now = driver.Time(now)
 	if peers.Free > 0 {
-		return j.note(EventTake, "free"), nil
+		return p.note(EventTake, "free"), nil
 	}
-	if j.ReadyAt.Present() {
-		return j.note(EventTake, "ready"), nil
+	if p.ReadyAt.Present() {
+		return p.note(EventTake, "ready"), nil
 	}
-	next := *j
+	next := *p
 	next.Owner = fsm.Some(actor)
-	return j.step("take", EventTake, &next, StateBusy, now)
+	return p.step("take", EventTake, &next, StateBusy, now)
 }
 
 // End moves a Pick from busy to gone.
 //
 // An operator runs it, and gives a reason.
-func (j *Pick) End(actor, reason string, now time.Time) (Event, error) {
-	if err := j.operated("end", actor, reason); err != nil {
+func (p *Pick) End(actor, reason string, now time.Time) (Event, error) {
+	if err := p.operated("end", actor, reason); err != nil {
 		return Event{}, err
 	}
-	if j.State != StateBusy {
-		return Event{}, j.refuseState("end", "busy")
+	if p.State != StateBusy {
+		return Event{}, p.refuseState("end", "busy")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("end", EventEnd, &next, StateGone, now)
+	next := *p
+	return p.step("end", EventEnd, &next, StateGone, now)
 }
 
 // Can reports whether an operation is possible in the state of the Pick: nil,
 // or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
-func (j Pick) Can(operation string) error {
+func (p Pick) Can(operation string) error {
 	possible, allowed := false, ""
 	switch operation {
 	case OpTake:
-		possible, allowed = j.State == StateWaiting, "waiting"
+		possible, allowed = p.State == StateWaiting, "waiting"
 	case OpEnd:
-		possible, allowed = j.State == StateBusy, "busy"
+		possible, allowed = p.State == StateBusy, "busy"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation, allowed)
+	return p.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Pick breaks. Operations refuse one that breaks a
 // MUST rule.
-func Check(j Pick) []fsm.Violation {
+func Check(p Pick) []fsm.Violation {
 	var found []fsm.Violation
-	if !j.State.Valid() {
+	if !p.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if !j.Lane.Valid() {
+	if !p.Lane.Valid() {
 		found = append(found, fsm.Violation{Rule: "lane", Must: true})
 	}
-	j.rules(func(rule string, must bool) bool {
+	p.rules(func(rule string, must bool) bool {
 		found = append(found, fsm.Violation{Rule: rule, Must: must})
 		return true
 	})
@@ -373,20 +373,20 @@ func Check(j Pick) []fsm.Violation {
 
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
-func (j *Pick) rules(broken func(rule string, must bool) bool) bool {
-	switch j.State {
+func (p *Pick) rules(broken func(rule string, must bool) bool) bool {
+	switch p.State {
 	case StateWaiting, StateGone:
-		return ((j.Priority >= 0 && j.Priority <= 9) || broken("priority", true))
+		return ((p.Priority >= 0 && p.Priority <= 9) || broken("priority", true))
 	case StateBusy:
-		return ((j.Priority >= 0 && j.Priority <= 9) || broken("priority", true)) &&
-			(j.Owner.Present() || broken("owner is present", true))
+		return ((p.Priority >= 0 && p.Priority <= 9) || broken("priority", true)) &&
+			(p.Owner.Present() || broken("owner is present", true))
 	}
 	return true
 }
 
 // broken returns the first MUST rule that the record breaks, or nothing.
-func (j *Pick) broken() (first string) {
-	j.rules(func(rule string, must bool) bool {
+func (p *Pick) broken() (first string) {
+	p.rules(func(rule string, must bool) bool {
 		if must {
 			first = rule
 		}
@@ -397,79 +397,79 @@ func (j *Pick) broken() (first string) {
 
 // step takes a step that was decided on a copy of the record, unless the copy
 // breaks a rule: then the record was stored by somebody else.
-func (j *Pick) step(op, event string, next *Pick, to State, now time.Time) (Event, error) {
+func (p *Pick) step(op, name string, next *Pick, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++
 	if now.After(next.UpdatedAt) {
 		next.UpdatedAt = now
 	}
 	if rule := next.broken(); rule != "" {
-		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+		return Event{}, p.refuseRule(op, fsm.ErrInvariant, rule)
 	}
-	e := Event{Name: event, From: j.State, To: to}
-	*j = *next
-	return e, nil
+	event := Event{Name: name, From: p.State, To: to}
+	*p = *next
+	return event, nil
 }
 
 // note is the event of a call that is recorded and changes nothing; guard is
 // the guard that failed, if it was one.
-func (j *Pick) note(name, guard string) Event {
-	return Event{Name: name, From: j.State, To: j.State, RecordOnly: true, Guard: guard}
+func (p *Pick) note(name, guard string) Event {
+	return Event{Name: name, From: p.State, To: p.State, RecordOnly: true, Guard: guard}
 }
 
 // asked refuses a call whose actor cannot be one.
-func (j *Pick) asked(op, actor string) error {
+func (p *Pick) asked(op, actor string) error {
 	if actor == "" {
-		return j.refuse(op, fsm.ErrActorMissing)
+		return p.refuse(op, fsm.ErrActorMissing)
 	}
 	if err := driver.CheckID(actor); err != nil {
-		return j.refuseInput(op, "actor", err.Error())
+		return p.refuseInput(op, "actor", err.Error())
 	}
 	return nil
 }
 
 // operated refuses a call of an operator who is nobody, or gives no reason.
-func (j *Pick) operated(op, actor, reason string) error {
+func (p *Pick) operated(op, actor, reason string) error {
 	if actor != "" && reason == "" {
-		return j.refuse(op, fsm.ErrReasonMissing)
+		return p.refuse(op, fsm.ErrReasonMissing)
 	}
-	if err := j.asked(op, actor); err != nil {
+	if err := p.asked(op, actor); err != nil {
 		return err
 	}
 	if err := driver.CheckText(reason); err != nil {
-		return j.refuseInput(op, "reason", err.Error())
+		return p.refuseInput(op, "reason", err.Error())
 	}
 	return nil
 }
 
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
-func (j *Pick) refuse(op string, code fsm.Code) *fsm.Refusal {
-	return &fsm.Refusal{Code: code, Machine: "picks", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
+func (p *Pick) refuse(op string, code fsm.Code) *fsm.Refusal {
+	return &fsm.Refusal{Code: code, Machine: "picks", Operation: op, ID: p.ID, State: fsmimpl.InState(stateNames[:], p.State)}
 }
 
 // refuseState refuses an operation that is possible in other states than the
 // record's.
-func (j *Pick) refuseState(op, allowed string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrWrongState)
-	if j.State.Terminal() {
-		r.Code = fsm.ErrTerminal
+func (p *Pick) refuseState(op, allowed string) *fsm.Refusal {
+	refusal := p.refuse(op, fsm.ErrWrongState)
+	if p.State.Terminal() {
+		refusal.Code = fsm.ErrTerminal
 	}
-	r.Allowed = allowed
-	return r
+	refusal.Allowed = allowed
+	return refusal
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Pick) refuseInput(op, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
+func (p *Pick) refuseInput(op, name, problem string) *fsm.Refusal {
+	refusal := p.refuse(op, fsm.ErrInvalidInput)
+	refusal.Name, refusal.Message = name, problem
+	return refusal
 }
 
 // refuseRule refuses a step after which the record would break a rule, or could
 // not hold a value.
-func (j *Pick) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
-	r := j.refuse(op, code)
-	r.Name = name
-	return r
+func (p *Pick) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	refusal := p.refuse(op, code)
+	refusal.Name = name
+	return refusal
 }

@@ -127,20 +127,20 @@ type Line struct {
 
 // Ref returns id and revision, so that a Line is a target of Machine's
 // operations.
-func (j Line) Ref() fsm.Ref {
-	return fsm.Ref{ID: j.ID, Rev: j.Rev}
+func (l Line) Ref() fsm.Ref {
+	return fsm.Ref{ID: l.ID, Rev: l.Rev}
 }
 
 // Equal reports whether both records are the same in every field; times are
 // compared as instants.
-func (j Line) Equal(other Line) bool {
-	return j.ID == other.ID &&
-		j.State == other.State &&
-		j.Rev == other.Rev &&
-		j.CreatedAt.Equal(other.CreatedAt) &&
-		j.UpdatedAt.Equal(other.UpdatedAt) &&
-		j.Low == other.Low &&
-		j.High == other.High
+func (l Line) Equal(other Line) bool {
+	return l.ID == other.ID &&
+		l.State == other.State &&
+		l.Rev == other.Rev &&
+		l.CreatedAt.Equal(other.CreatedAt) &&
+		l.UpdatedAt.Equal(other.UpdatedAt) &&
+		l.Low == other.Low &&
+		l.High == other.High
 }
 
 // Event says what a call did to a record.
@@ -165,23 +165,23 @@ type BeginInput struct {
 //   - some: input.high >= 2 (ErrTooFew)
 func Begin(id string, in BeginInput, now time.Time) (Line, Event, error) {
 	now = driver.Time(now)
-	j := Line{ID: id, CreatedAt: now}
+	l := Line{ID: id, CreatedAt: now}
 	if in.High < 0 {
-		return Line{}, Event{}, j.refuseInput("begin", "high", "expected 0 or more")
+		return Line{}, Event{}, l.refuseInput("begin", "high", "expected 0 or more")
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Line{}, Event{}, j.refuseInput("begin", "id", err.Error())
+		return Line{}, Event{}, l.refuseInput("begin", "id", err.Error())
 	}
 	if in.High < 2 {
-		return Line{}, Event{}, j.refuseGuard("begin", "some", "", ErrTooFew, "input.high", in.High)
+		return Line{}, Event{}, l.refuseGuard("begin", "some", "", ErrTooFew, "input.high", in.High)
 	}
-	next := j
+	next := l
 	next.High = in.High
-	e, err := j.step("begin", EventBegin, &next, StateIdle, now)
+	event, err := l.step("begin", EventBegin, &next, StateIdle, now)
 	if err != nil {
 		return Line{}, Event{}, err
 	}
-	return j, e, nil
+	return l, event, nil
 }
 
 // ReceiveInput holds the inputs of Receive.
@@ -195,20 +195,20 @@ type ReceiveInput struct {
 //   - if it was ended: refused with ErrOver
 //   - if input.last == true: to ended
 //   - otherwise: to idle
-func (j *Line) Receive(in ReceiveInput, now time.Time) (Event, error) {
-	if j.State != StateIdle && j.State != StateEnded {
-		return Event{}, j.refuseState("receive", "idle, ended")
+func (l *Line) Receive(in ReceiveInput, now time.Time) (Event, error) {
+	if l.State != StateIdle && l.State != StateEnded {
+		return Event{}, l.refuseState("receive", "idle, ended")
 	}
 	now = driver.Time(now)
 	switch {
-	case j.State == StateEnded:
-		return Event{}, j.refuseGuard("receive", "over", "", ErrOver)
+	case l.State == StateEnded:
+		return Event{}, l.refuseGuard("receive", "over", "", ErrOver)
 	case in.Last:
-		next := *j
-		return j.step("receive", EventReceive, &next, StateEnded, now)
+		next := *l
+		return l.step("receive", EventReceive, &next, StateEnded, now)
 	default:
-		next := *j
-		return j.step("receive", EventReceive, &next, StateIdle, now)
+		next := *l
+		return l.step("receive", EventReceive, &next, StateIdle, now)
 	}
 }
 
@@ -219,21 +219,21 @@ func (j *Line) Receive(in ReceiveInput, now time.Time) (Event, error) {
 // The first of these that fits is taken:
 //   - if low < high: to busy
 //   - otherwise: refused with ErrAtTheTop
-func (j *Line) Rise(now time.Time) (Event, error) {
-	if j.State != StateEnded {
-		return Event{}, j.refuseState("rise", "ended")
+func (l *Line) Rise(now time.Time) (Event, error) {
+	if l.State != StateEnded {
+		return Event{}, l.refuseState("rise", "ended")
 	}
 	now = driver.Time(now)
-	if j.Low == math.MaxInt64 {
-		return Event{}, j.refuseRule("rise", fsm.ErrOverflow, "low")
+	if l.Low == math.MaxInt64 {
+		return Event{}, l.refuseRule("rise", fsm.ErrOverflow, "low")
 	}
 	switch {
-	case j.Low+1 < j.High:
-		next := *j
+	case l.Low+1 < l.High:
+		next := *l
 		next.Low++
-		return j.step("rise", EventRise, &next, StateBusy, now)
+		return l.step("rise", EventRise, &next, StateBusy, now)
 	default:
-		return Event{}, j.refuseGuard("rise", "at_the_top", "", ErrAtTheTop)
+		return Event{}, l.refuseGuard("rise", "at_the_top", "", ErrAtTheTop)
 	}
 }
 
@@ -242,54 +242,54 @@ func (j *Line) Rise(now time.Time) (Event, error) {
 // The first of these that fits is taken:
 //   - if it was busy: to idle
 //   - otherwise: to ended
-func (j *Line) Settle(now time.Time) (Event, error) {
-	if j.State != StateBusy && j.State != StateEnded {
-		return Event{}, j.refuseState("settle", "busy, ended")
+func (l *Line) Settle(now time.Time) (Event, error) {
+	if l.State != StateBusy && l.State != StateEnded {
+		return Event{}, l.refuseState("settle", "busy, ended")
 	}
 	now = driver.Time(now)
 	switch {
-	case j.State == StateBusy:
-		next := *j
-		return j.step("settle", EventSettle, &next, StateIdle, now)
+	case l.State == StateBusy:
+		next := *l
+		return l.step("settle", EventSettle, &next, StateIdle, now)
 	default:
-		next := *j
-		return j.step("settle", EventSettle, &next, StateEnded, now)
+		next := *l
+		return l.step("settle", EventSettle, &next, StateEnded, now)
 	}
 }
 
 // Can reports whether an operation is possible in the state of the Line: nil,
 // or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
-func (j Line) Can(operation string) error {
+func (l Line) Can(operation string) error {
 	possible, allowed := false, ""
 	switch operation {
 	case OpReceive:
-		possible, allowed = j.State == StateIdle || j.State == StateEnded, "idle, ended"
+		possible, allowed = l.State == StateIdle || l.State == StateEnded, "idle, ended"
 	case OpRise:
-		possible, allowed = j.State == StateEnded, "ended"
+		possible, allowed = l.State == StateEnded, "ended"
 	case OpSettle:
-		possible, allowed = j.State == StateBusy || j.State == StateEnded, "busy, ended"
+		possible, allowed = l.State == StateBusy || l.State == StateEnded, "busy, ended"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation, allowed)
+	return l.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Line breaks. Operations refuse one that breaks a
 // MUST rule.
-func Check(j Line) []fsm.Violation {
+func Check(l Line) []fsm.Violation {
 	var found []fsm.Violation
-	if !j.State.Valid() {
+	if !l.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if j.Low < 0 {
+	if l.Low < 0 {
 		found = append(found, fsm.Violation{Rule: "low", Must: true})
 	}
-	if j.High < 0 {
+	if l.High < 0 {
 		found = append(found, fsm.Violation{Rule: "high", Must: true})
 	}
-	j.rules(func(rule string, must bool) bool {
+	l.rules(func(rule string, must bool) bool {
 		found = append(found, fsm.Violation{Rule: rule, Must: must})
 		return true
 	})
@@ -298,23 +298,23 @@ func Check(j Line) []fsm.Violation {
 
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
-func (j *Line) rules(broken func(rule string, must bool) bool) bool {
-	switch j.State {
+func (l *Line) rules(broken func(rule string, must bool) bool) bool {
+	switch l.State {
 	case StateIdle, StateEnded:
-		return (j.Low <= j.High || broken("low <= high", true)) &&
-			(j.High >= 1 || broken("high >= 1", true))
+		return (l.Low <= l.High || broken("low <= high", true)) &&
+			(l.High >= 1 || broken("high >= 1", true))
 	case StateBusy:
-		return (j.Low <= j.High || broken("low <= high", true)) &&
-			(j.High >= 1 || broken("high >= 1", true)) &&
-			(j.Low >= 1 || broken("low >= 1", true)) &&
-			(j.Low < j.High || broken("low < high", true))
+		return (l.Low <= l.High || broken("low <= high", true)) &&
+			(l.High >= 1 || broken("high >= 1", true)) &&
+			(l.Low >= 1 || broken("low >= 1", true)) &&
+			(l.Low < l.High || broken("low < high", true))
 	}
 	return true
 }
 
 // broken returns the first MUST rule that the record breaks, or nothing.
-func (j *Line) broken() (first string) {
-	j.rules(func(rule string, must bool) bool {
+func (l *Line) broken() (first string) {
+	l.rules(func(rule string, must bool) bool {
 		if must {
 			first = rule
 		}
@@ -325,52 +325,53 @@ func (j *Line) broken() (first string) {
 
 // step takes a step that was decided on a copy of the record, unless the copy
 // breaks a rule: then the record was stored by somebody else.
-func (j *Line) step(op, event string, next *Line, to State, now time.Time) (Event, error) {
+func (l *Line) step(op, name string, next *Line, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++
 	if now.After(next.UpdatedAt) {
 		next.UpdatedAt = now
 	}
 	if rule := next.broken(); rule != "" {
-		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+		return Event{}, l.refuseRule(op, fsm.ErrInvariant, rule)
 	}
-	e := Event{Name: event, From: j.State, To: to}
-	*j = *next
-	return e, nil
+	event := Event{Name: name, From: l.State, To: to}
+	*l = *next
+	return event, nil
 }
 
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
-func (j *Line) refuse(op string, code fsm.Code) *fsm.Refusal {
-	return &fsm.Refusal{Code: code, Machine: "refusing", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
+func (l *Line) refuse(op string, code fsm.Code) *fsm.Refusal {
+	return &fsm.Refusal{Code: code, Machine: "refusing", Operation: op, ID: l.ID, State: fsmimpl.InState(stateNames[:], l.State)}
 }
 
 // refuseState refuses an operation that is possible in other states than the
 // record's.
-func (j *Line) refuseState(op, allowed string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrWrongState)
-	r.Allowed = allowed
-	return r
+func (l *Line) refuseState(op, allowed string) *fsm.Refusal {
+	refusal := l.refuse(op, fsm.ErrWrongState)
+	refusal.Allowed = allowed
+	return refusal
 }
 
 // refuseGuard refuses by a guard, with the values that it looked at.
-func (j *Line) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrGuard)
-	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
-	return r
+func (l *Line) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	refusal := l.refuse(op, fsm.ErrGuard)
+	refusal.Guard, refusal.Message, refusal.Cause = guard, message, cause
+	refusal.Values = fsmimpl.Values(values...)
+	return refusal
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Line) refuseInput(op, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
+func (l *Line) refuseInput(op, name, problem string) *fsm.Refusal {
+	refusal := l.refuse(op, fsm.ErrInvalidInput)
+	refusal.Name, refusal.Message = name, problem
+	return refusal
 }
 
 // refuseRule refuses a step after which the record would break a rule, or could
 // not hold a value.
-func (j *Line) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
-	r := j.refuse(op, code)
-	r.Name = name
-	return r
+func (l *Line) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	refusal := l.refuse(op, code)
+	refusal.Name = name
+	return refusal
 }

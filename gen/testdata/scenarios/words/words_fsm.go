@@ -367,21 +367,21 @@ type Ticket struct {
 
 // Ref returns id and revision, so that a Ticket is a target of Machine's
 // operations.
-func (j Ticket) Ref() fsm.Ref {
-	return fsm.Ref{ID: j.ID, Rev: j.Rev}
+func (t Ticket) Ref() fsm.Ref {
+	return fsm.Ref{ID: t.ID, Rev: t.Rev}
 }
 
 // Equal reports whether both records are the same in every field; times are
 // compared as instants.
-func (j Ticket) Equal(other Ticket) bool {
-	return j.ID == other.ID &&
-		j.State == other.State &&
-		j.Rev == other.Rev &&
-		j.CreatedAt.Equal(other.CreatedAt) &&
-		j.UpdatedAt.Equal(other.UpdatedAt) &&
-		j.Priority == other.Priority &&
-		j.Verdict == other.Verdict &&
-		j.FirstVerdict == other.FirstVerdict
+func (t Ticket) Equal(other Ticket) bool {
+	return t.ID == other.ID &&
+		t.State == other.State &&
+		t.Rev == other.Rev &&
+		t.CreatedAt.Equal(other.CreatedAt) &&
+		t.UpdatedAt.Equal(other.UpdatedAt) &&
+		t.Priority == other.Priority &&
+		t.Verdict == other.Verdict &&
+		t.FirstVerdict == other.FirstVerdict
 }
 
 // Event says what a call did to a record.
@@ -403,20 +403,20 @@ type CreateInput struct {
 // It sets priority to the input.
 func Create(id string, in CreateInput, now time.Time) (Ticket, Event, error) {
 	now = driver.Time(now)
-	j := Ticket{ID: id, CreatedAt: now}
+	t := Ticket{ID: id, CreatedAt: now}
 	if !in.Priority.Valid() {
-		return Ticket{}, Event{}, j.refuseInput("create", "priority", "expected low, normal or high")
+		return Ticket{}, Event{}, t.refuseInput("create", "priority", "expected low, normal or high")
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Ticket{}, Event{}, j.refuseInput("create", "id", err.Error())
+		return Ticket{}, Event{}, t.refuseInput("create", "id", err.Error())
 	}
-	next := j
+	next := t
 	next.Priority = in.Priority
-	e, err := j.step("create", EventCreate, &next, StateOpen, now)
+	event, err := t.step("create", EventCreate, &next, StateOpen, now)
 	if err != nil {
 		return Ticket{}, Event{}, err
 	}
-	return j, e, nil
+	return t, event, nil
 }
 
 // RankInput holds the inputs of Rank.
@@ -427,17 +427,17 @@ type RankInput struct {
 // Rank keeps a Ticket open.
 //
 // It sets priority to input.to.
-func (j *Ticket) Rank(in RankInput, now time.Time) (Event, error) {
+func (t *Ticket) Rank(in RankInput, now time.Time) (Event, error) {
 	if !in.To.Valid() {
-		return Event{}, j.refuseInput("rank", "to", "expected low or high")
+		return Event{}, t.refuseInput("rank", "to", "expected low or high")
 	}
-	if j.State != StateOpen {
-		return Event{}, j.refuseState("rank", "open")
+	if t.State != StateOpen {
+		return Event{}, t.refuseState("rank", "open")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *t
 	next.Priority = priorityOfRankTo(in.To)
-	return j.step("rank", EventRanked, &next, j.State, now)
+	return t.step("rank", EventRanked, &next, t.State, now)
 }
 
 // JudgeInput holds the inputs of Judge.
@@ -452,24 +452,24 @@ type JudgeInput struct {
 // It is refused unless:
 //   - judged: verdict is present (ErrNotJudged)
 //   - new_verdict: input.verdict != verdict (ErrSameVerdict)
-func (j *Ticket) Judge(in JudgeInput, now time.Time) (Event, error) {
+func (t *Ticket) Judge(in JudgeInput, now time.Time) (Event, error) {
 	if !in.Verdict.Valid() {
-		return Event{}, j.refuseInput("judge", "verdict", "expected fixed, rejected or duplicate")
+		return Event{}, t.refuseInput("judge", "verdict", "expected fixed, rejected or duplicate")
 	}
-	if j.State != StateOpen {
-		return Event{}, j.refuseState("judge", "open")
+	if t.State != StateOpen {
+		return Event{}, t.refuseState("judge", "open")
 	}
 	now = driver.Time(now)
-	if !j.Verdict.Present() {
-		return Event{}, j.refuseGuard("judge", "judged", "", ErrNotJudged, "verdict", j.Verdict.String())
+	if !t.Verdict.Present() {
+		return Event{}, t.refuseGuard("judge", "judged", "", ErrNotJudged, "verdict", t.Verdict.String())
 	}
-	if in.Verdict == j.Verdict.Or(0) {
-		return Event{}, j.refuseGuard("judge", "new_verdict", "", ErrSameVerdict, "input.verdict", in.Verdict.String(), "verdict", j.Verdict.String())
+	if in.Verdict == t.Verdict.Or(0) {
+		return Event{}, t.refuseGuard("judge", "new_verdict", "", ErrSameVerdict, "input.verdict", in.Verdict.String(), "verdict", t.Verdict.String())
 	}
-	next := *j
+	next := *t
 	next.Verdict = fsm.Some(in.Verdict)
-	next.FirstVerdict = fsm.Some(FirstVerdict(j.Verdict.Or(0)))
-	return j.step("judge", EventJudge, &next, j.State, now)
+	next.FirstVerdict = fsm.Some(FirstVerdict(t.Verdict.Or(0)))
+	return t.step("judge", EventJudge, &next, t.State, now)
 }
 
 // GuessInput holds the inputs of Guess.
@@ -480,21 +480,21 @@ type GuessInput struct {
 // Guess keeps a Ticket open.
 //
 // It sets verdict to input.guess.
-func (j *Ticket) Guess(in GuessInput, now time.Time) (Event, error) {
-	if v, ok := in.Guess.Get(); ok && !v.Valid() {
-		return Event{}, j.refuseInput("guess", "guess", "expected fixed or rejected")
+func (t *Ticket) Guess(in GuessInput, now time.Time) (Event, error) {
+	if value, ok := in.Guess.Get(); ok && !value.Valid() {
+		return Event{}, t.refuseInput("guess", "guess", "expected fixed or rejected")
 	}
-	if j.State != StateOpen {
-		return Event{}, j.refuseState("guess", "open")
+	if t.State != StateOpen {
+		return Event{}, t.refuseState("guess", "open")
 	}
 	now = driver.Time(now)
 	var newVerdict fsm.Optional[Verdict]
-	if v, ok := in.Guess.Get(); ok {
-		newVerdict = fsm.Some(verdictOfGuessGuess(v))
+	if value, ok := in.Guess.Get(); ok {
+		newVerdict = fsm.Some(verdictOfGuessGuess(value))
 	}
-	next := *j
+	next := *t
 	next.Verdict = newVerdict
-	return j.step("guess", EventGuess, &next, j.State, now)
+	return t.step("guess", EventGuess, &next, t.State, now)
 }
 
 // CloseInput holds the inputs of Close.
@@ -508,60 +508,60 @@ type CloseInput struct {
 //
 // It is refused unless:
 //   - urgent: priority == high and input.mood != calm (ErrNotUrgent)
-func (j *Ticket) Close(in CloseInput, now time.Time) (Event, error) {
+func (t *Ticket) Close(in CloseInput, now time.Time) (Event, error) {
 	if !in.Mood.Valid() {
-		return Event{}, j.refuseInput("close", "mood", "expected calm or angry")
+		return Event{}, t.refuseInput("close", "mood", "expected calm or angry")
 	}
-	if j.State != StateOpen {
-		return Event{}, j.refuseState("close", "open")
+	if t.State != StateOpen {
+		return Event{}, t.refuseState("close", "open")
 	}
 	now = driver.Time(now)
-	if j.Priority != PriorityHigh || in.Mood == CloseMoodCalm {
-		return Event{}, j.refuseGuard("close", "urgent", "", ErrNotUrgent, "priority", j.Priority.String(), "input.mood", in.Mood.String())
+	if t.Priority != PriorityHigh || in.Mood == CloseMoodCalm {
+		return Event{}, t.refuseGuard("close", "urgent", "", ErrNotUrgent, "priority", t.Priority.String(), "input.mood", in.Mood.String())
 	}
-	next := *j
+	next := *t
 	next.Verdict = fsm.Some(VerdictFixed)
-	return j.step("close", EventClose, &next, StateClosed, now)
+	return t.step("close", EventClose, &next, StateClosed, now)
 }
 
 // Merge moves a Ticket from open or closed to merged.
 //
 // It sets verdict to duplicate.
-func (j *Ticket) Merge(now time.Time) (Event, error) {
-	if j.State != StateOpen && j.State != StateClosed {
-		return Event{}, j.refuseState("merge", "open, closed")
+func (t *Ticket) Merge(now time.Time) (Event, error) {
+	if t.State != StateOpen && t.State != StateClosed {
+		return Event{}, t.refuseState("merge", "open, closed")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *t
 	next.Verdict = fsm.Some(VerdictDuplicate)
-	return j.step("merge", EventMerge, &next, StateMerged, now)
+	return t.step("merge", EventMerge, &next, StateMerged, now)
 }
 
 // Reopen moves a Ticket from closed to open.
 //
 // It clears verdict.
-func (j *Ticket) Reopen(now time.Time) (Event, error) {
-	if j.State != StateClosed {
-		return Event{}, j.refuseState("reopen", "closed")
+func (t *Ticket) Reopen(now time.Time) (Event, error) {
+	if t.State != StateClosed {
+		return Event{}, t.refuseState("reopen", "closed")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *t
 	next.Verdict = fsm.Optional[Verdict]{}
-	return j.step("reopen", EventOpenedAgain, &next, StateOpen, now)
+	return t.step("reopen", EventOpenedAgain, &next, StateOpen, now)
 }
 
 // Can reports whether an operation is possible in the state of the Ticket: nil,
 // or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
-func (j Ticket) Can(operation string) error {
+func (t Ticket) Can(operation string) error {
 	possible, allowed := false, ""
 	switch operation {
 	case OpRank, OpJudge, OpGuess, OpClose:
-		possible, allowed = j.State == StateOpen, "open"
+		possible, allowed = t.State == StateOpen, "open"
 	case OpMerge:
-		possible, allowed = j.State == StateOpen || j.State == StateClosed, "open, closed"
+		possible, allowed = t.State == StateOpen || t.State == StateClosed, "open, closed"
 	case OpReopen:
-		possible, allowed = j.State == StateClosed, "closed"
+		possible, allowed = t.State == StateClosed, "closed"
 	}
 	if possible {
 		return nil
@@ -569,26 +569,26 @@ func (j Ticket) Can(operation string) error {
 	if operation == OpRank {
 		operation = "rank" // as the specification calls it
 	}
-	return j.refuseState(operation, allowed)
+	return t.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Ticket breaks. Operations refuse one that breaks
 // a MUST rule.
-func Check(j Ticket) []fsm.Violation {
+func Check(t Ticket) []fsm.Violation {
 	var found []fsm.Violation
-	if !j.State.Valid() {
+	if !t.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if !j.Priority.Valid() {
+	if !t.Priority.Valid() {
 		found = append(found, fsm.Violation{Rule: "priority", Must: true})
 	}
-	if j.Verdict.Present() && !j.Verdict.Or(0).Valid() {
+	if t.Verdict.Present() && !t.Verdict.Or(0).Valid() {
 		found = append(found, fsm.Violation{Rule: "verdict", Must: true})
 	}
-	if j.FirstVerdict.Present() && !j.FirstVerdict.Or(0).Valid() {
+	if t.FirstVerdict.Present() && !t.FirstVerdict.Or(0).Valid() {
 		found = append(found, fsm.Violation{Rule: "first_verdict", Must: true})
 	}
-	j.rules(func(rule string, must bool) bool {
+	t.rules(func(rule string, must bool) bool {
 		found = append(found, fsm.Violation{Rule: rule, Must: must})
 		return true
 	})
@@ -597,20 +597,20 @@ func Check(j Ticket) []fsm.Violation {
 
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
-func (j *Ticket) rules(broken func(rule string, must bool) bool) bool {
-	switch j.State {
+func (t *Ticket) rules(broken func(rule string, must bool) bool) bool {
+	switch t.State {
 	case StateClosed:
-		return (j.Verdict.Present() || broken("verdict is present", true)) &&
-			((j.Verdict.Present() && j.Verdict.Or(0) != VerdictDuplicate) || broken("verdict != duplicate", true))
+		return (t.Verdict.Present() || broken("verdict is present", true)) &&
+			((t.Verdict.Present() && t.Verdict.Or(0) != VerdictDuplicate) || broken("verdict != duplicate", true))
 	case StateMerged:
-		return (j.Verdict == fsm.Some(VerdictDuplicate) || broken("verdict == duplicate", true))
+		return (t.Verdict == fsm.Some(VerdictDuplicate) || broken("verdict == duplicate", true))
 	}
 	return true
 }
 
 // broken returns the first MUST rule that the record breaks, or nothing.
-func (j *Ticket) broken() (first string) {
-	j.rules(func(rule string, must bool) bool {
+func (t *Ticket) broken() (first string) {
+	t.rules(func(rule string, must bool) bool {
 		if must {
 			first = rule
 		}
@@ -621,57 +621,58 @@ func (j *Ticket) broken() (first string) {
 
 // step takes a step that was decided on a copy of the record, unless the copy
 // breaks a rule: then the record was stored by somebody else.
-func (j *Ticket) step(op, event string, next *Ticket, to State, now time.Time) (Event, error) {
+func (t *Ticket) step(op, name string, next *Ticket, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++
 	if now.After(next.UpdatedAt) {
 		next.UpdatedAt = now
 	}
 	if rule := next.broken(); rule != "" {
-		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+		return Event{}, t.refuseRule(op, fsm.ErrInvariant, rule)
 	}
-	e := Event{Name: event, From: j.State, To: to}
-	*j = *next
-	return e, nil
+	event := Event{Name: name, From: t.State, To: to}
+	*t = *next
+	return event, nil
 }
 
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
-func (j *Ticket) refuse(op string, code fsm.Code) *fsm.Refusal {
-	return &fsm.Refusal{Code: code, Machine: "words", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
+func (t *Ticket) refuse(op string, code fsm.Code) *fsm.Refusal {
+	return &fsm.Refusal{Code: code, Machine: "words", Operation: op, ID: t.ID, State: fsmimpl.InState(stateNames[:], t.State)}
 }
 
 // refuseState refuses an operation that is possible in other states than the
 // record's.
-func (j *Ticket) refuseState(op, allowed string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrWrongState)
-	if j.State.Terminal() {
-		r.Code = fsm.ErrTerminal
+func (t *Ticket) refuseState(op, allowed string) *fsm.Refusal {
+	refusal := t.refuse(op, fsm.ErrWrongState)
+	if t.State.Terminal() {
+		refusal.Code = fsm.ErrTerminal
 	}
-	r.Allowed = allowed
-	return r
+	refusal.Allowed = allowed
+	return refusal
 }
 
 // refuseGuard refuses by a guard, with the values that it looked at.
-func (j *Ticket) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrGuard)
-	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
-	return r
+func (t *Ticket) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	refusal := t.refuse(op, fsm.ErrGuard)
+	refusal.Guard, refusal.Message, refusal.Cause = guard, message, cause
+	refusal.Values = fsmimpl.Values(values...)
+	return refusal
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Ticket) refuseInput(op, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
+func (t *Ticket) refuseInput(op, name, problem string) *fsm.Refusal {
+	refusal := t.refuse(op, fsm.ErrInvalidInput)
+	refusal.Name, refusal.Message = name, problem
+	return refusal
 }
 
 // refuseRule refuses a step after which the record would break a rule, or could
 // not hold a value.
-func (j *Ticket) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
-	r := j.refuse(op, code)
-	r.Name = name
-	return r
+func (t *Ticket) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	refusal := t.refuse(op, code)
+	refusal.Name = name
+	return refusal
 }
 
 // priorityOfRankTo returns the same word as a Priority.

@@ -144,26 +144,26 @@ type Slot struct {
 
 // Ref returns id and revision, so that a Slot is a target of Machine's
 // operations.
-func (j Slot) Ref() fsm.Ref {
-	return fsm.Ref{ID: j.ID, Rev: j.Rev}
+func (s Slot) Ref() fsm.Ref {
+	return fsm.Ref{ID: s.ID, Rev: s.Rev}
 }
 
 // Equal reports whether both records are the same in every field; times are
 // compared as instants.
-func (j Slot) Equal(other Slot) bool {
-	return j.ID == other.ID &&
-		j.State == other.State &&
-		j.Rev == other.Rev &&
-		j.CreatedAt.Equal(other.CreatedAt) &&
-		j.UpdatedAt.Equal(other.UpdatedAt) &&
-		j.Lane == other.Lane &&
-		j.Key == other.Key &&
-		j.Rank == other.Rank &&
-		j.Floor == other.Floor &&
-		j.ReadyAt.Present() == other.ReadyAt.Present() &&
-		j.ReadyAt.Or(time.Time{}).Equal(other.ReadyAt.Or(time.Time{})) &&
-		j.Blocked == other.Blocked &&
-		j.Owner == other.Owner
+func (s Slot) Equal(other Slot) bool {
+	return s.ID == other.ID &&
+		s.State == other.State &&
+		s.Rev == other.Rev &&
+		s.CreatedAt.Equal(other.CreatedAt) &&
+		s.UpdatedAt.Equal(other.UpdatedAt) &&
+		s.Lane == other.Lane &&
+		s.Key == other.Key &&
+		s.Rank == other.Rank &&
+		s.Floor == other.Floor &&
+		s.ReadyAt.Present() == other.ReadyAt.Present() &&
+		s.ReadyAt.Or(time.Time{}).Equal(other.ReadyAt.Or(time.Time{})) &&
+		s.Blocked == other.Blocked &&
+		s.Owner == other.Owner
 }
 
 // Event says what a call did to a record.
@@ -190,38 +190,38 @@ type SubmitInput struct {
 // It sets lane, key, rank, floor, ready_at and blocked to the inputs.
 func Submit(id string, in SubmitInput, now time.Time) (Slot, Event, error) {
 	now = driver.Time(now)
-	j := Slot{ID: id, CreatedAt: now}
+	s := Slot{ID: id, CreatedAt: now}
 	if err := fsmimpl.CheckOptionalText(in.Lane); err != nil {
-		return Slot{}, Event{}, j.refuseInput("submit", "lane", err.Error())
+		return Slot{}, Event{}, s.refuseInput("submit", "lane", err.Error())
 	}
 	if err := fsmimpl.CheckOptionalText(in.Key); err != nil {
-		return Slot{}, Event{}, j.refuseInput("submit", "key", err.Error())
+		return Slot{}, Event{}, s.refuseInput("submit", "key", err.Error())
 	}
 	if in.Rank < 0 || in.Rank > 9 {
-		return Slot{}, Event{}, j.refuseInput("submit", "rank", "expected 0 to 9")
+		return Slot{}, Event{}, s.refuseInput("submit", "rank", "expected 0 to 9")
 	}
 	if in.Floor < 0 || in.Floor > 9 {
-		return Slot{}, Event{}, j.refuseInput("submit", "floor", "expected 0 to 9")
+		return Slot{}, Event{}, s.refuseInput("submit", "floor", "expected 0 to 9")
 	}
 	in.ReadyAt = fsmimpl.CutTime(in.ReadyAt)
 	if err := fsmimpl.CheckOptionalTime(in.ReadyAt); err != nil {
-		return Slot{}, Event{}, j.refuseInput("submit", "ready_at", err.Error())
+		return Slot{}, Event{}, s.refuseInput("submit", "ready_at", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Slot{}, Event{}, j.refuseInput("submit", "id", err.Error())
+		return Slot{}, Event{}, s.refuseInput("submit", "id", err.Error())
 	}
-	next := j
+	next := s
 	next.Lane = in.Lane
 	next.Key = in.Key
 	next.Rank = in.Rank
 	next.Floor = in.Floor
 	next.ReadyAt = in.ReadyAt
 	next.Blocked = in.Blocked
-	e, err := j.step("submit", EventSubmit, &next, StateQueued, now)
+	event, err := s.step("submit", EventSubmit, &next, StateQueued, now)
 	if err != nil {
 		return Slot{}, Event{}, err
 	}
-	return j, e, nil
+	return s, event, nil
 }
 
 // EditInput holds the inputs of Edit.
@@ -237,35 +237,35 @@ type EditInput struct {
 // Edit keeps a Slot queued.
 //
 // It sets lane, key, rank, floor, ready_at and blocked to the inputs.
-func (j *Slot) Edit(in EditInput, now time.Time) (Event, error) {
+func (s *Slot) Edit(in EditInput, now time.Time) (Event, error) {
 	if err := fsmimpl.CheckOptionalText(in.Lane); err != nil {
-		return Event{}, j.refuseInput("edit", "lane", err.Error())
+		return Event{}, s.refuseInput("edit", "lane", err.Error())
 	}
 	if err := fsmimpl.CheckOptionalText(in.Key); err != nil {
-		return Event{}, j.refuseInput("edit", "key", err.Error())
+		return Event{}, s.refuseInput("edit", "key", err.Error())
 	}
 	if in.Rank < 0 || in.Rank > 9 {
-		return Event{}, j.refuseInput("edit", "rank", "expected 0 to 9")
+		return Event{}, s.refuseInput("edit", "rank", "expected 0 to 9")
 	}
 	if in.Floor < 0 || in.Floor > 9 {
-		return Event{}, j.refuseInput("edit", "floor", "expected 0 to 9")
+		return Event{}, s.refuseInput("edit", "floor", "expected 0 to 9")
 	}
 	in.ReadyAt = fsmimpl.CutTime(in.ReadyAt)
 	if err := fsmimpl.CheckOptionalTime(in.ReadyAt); err != nil {
-		return Event{}, j.refuseInput("edit", "ready_at", err.Error())
+		return Event{}, s.refuseInput("edit", "ready_at", err.Error())
 	}
-	if j.State != StateQueued {
-		return Event{}, j.refuseState("edit", "queued")
+	if s.State != StateQueued {
+		return Event{}, s.refuseState("edit", "queued")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *s
 	next.Lane = in.Lane
 	next.Key = in.Key
 	next.Rank = in.Rank
 	next.Floor = in.Floor
 	next.ReadyAt = in.ReadyAt
 	next.Blocked = in.Blocked
-	return j.step("edit", EventEdit, &next, j.State, now)
+	return s.step("edit", EventEdit, &next, s.State, now)
 }
 
 // ClaimPeers is what Claim must know of other records. Machine counts them
@@ -283,26 +283,26 @@ type ClaimPeers struct {
 //     (ErrLaneFull)
 //   - fits: floor <= rank (ErrTooLow)
 //   - free: blocked != true (ErrIsBlocked)
-func (j *Slot) Claim(peers ClaimPeers, actor string, now time.Time) (Event, error) {
-	if err := j.asked("claim", actor); err != nil {
+func (s *Slot) Claim(peers ClaimPeers, actor string, now time.Time) (Event, error) {
+	if err := s.asked("claim", actor); err != nil {
 		return Event{}, err
 	}
-	if j.State != StateQueued {
-		return Event{}, j.refuseState("claim", "queued")
+	if s.State != StateQueued {
+		return Event{}, s.refuseState("claim", "queued")
 	}
 	now = driver.Time(now)
 	if peers.Few >= 2 {
-		return Event{}, j.refuseGuard("claim", "few", "", ErrLaneFull, "others", peers.Few)
+		return Event{}, s.refuseGuard("claim", "few", "", ErrLaneFull, "others", peers.Few)
 	}
-	if j.Floor > j.Rank {
-		return Event{}, j.refuseGuard("claim", "fits", "", ErrTooLow, "floor", j.Floor, "rank", j.Rank)
+	if s.Floor > s.Rank {
+		return Event{}, s.refuseGuard("claim", "fits", "", ErrTooLow, "floor", s.Floor, "rank", s.Rank)
 	}
-	if j.Blocked {
-		return Event{}, j.refuseGuard("claim", "free", "", ErrIsBlocked, "blocked", j.Blocked)
+	if s.Blocked {
+		return Event{}, s.refuseGuard("claim", "free", "", ErrIsBlocked, "blocked", s.Blocked)
 	}
-	next := *j
+	next := *s
 	next.Owner = fsm.Some(actor)
-	return j.step("claim", EventClaim, &next, StateRunning, now)
+	return s.step("claim", EventClaim, &next, StateRunning, now)
 }
 
 // Rush moves a Slot from queued to running.
@@ -310,17 +310,17 @@ func (j *Slot) Claim(peers ClaimPeers, actor string, now time.Time) (Event, erro
 // An operator runs it, and gives a reason.
 //
 // It sets owner to the actor.
-func (j *Slot) Rush(actor, reason string, now time.Time) (Event, error) {
-	if err := j.operated("rush", actor, reason); err != nil {
+func (s *Slot) Rush(actor, reason string, now time.Time) (Event, error) {
+	if err := s.operated("rush", actor, reason); err != nil {
 		return Event{}, err
 	}
-	if j.State != StateQueued {
-		return Event{}, j.refuseState("rush", "queued")
+	if s.State != StateQueued {
+		return Event{}, s.refuseState("rush", "queued")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *s
 	next.Owner = fsm.Some(actor)
-	return j.step("rush", EventRush, &next, StateRunning, now)
+	return s.step("rush", EventRush, &next, StateRunning, now)
 }
 
 // ShiftInput holds the inputs of Shift.
@@ -331,77 +331,77 @@ type ShiftInput struct {
 // Shift keeps a Slot running.
 //
 // It sets lane to the input.
-func (j *Slot) Shift(in ShiftInput, now time.Time) (Event, error) {
+func (s *Slot) Shift(in ShiftInput, now time.Time) (Event, error) {
 	if err := fsmimpl.CheckOptionalText(in.Lane); err != nil {
-		return Event{}, j.refuseInput("shift", "lane", err.Error())
+		return Event{}, s.refuseInput("shift", "lane", err.Error())
 	}
-	if j.State != StateRunning {
-		return Event{}, j.refuseState("shift", "running")
+	if s.State != StateRunning {
+		return Event{}, s.refuseState("shift", "running")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *s
 	next.Lane = in.Lane
-	return j.step("shift", EventShift, &next, j.State, now)
+	return s.step("shift", EventShift, &next, s.State, now)
 }
 
 // Back moves a Slot from running to queued.
 //
 // It clears owner.
-func (j *Slot) Back(now time.Time) (Event, error) {
-	if j.State != StateRunning {
-		return Event{}, j.refuseState("back", "running")
+func (s *Slot) Back(now time.Time) (Event, error) {
+	if s.State != StateRunning {
+		return Event{}, s.refuseState("back", "running")
 	}
 	now = driver.Time(now)
-	next := *j
+	next := *s
 	next.Owner = fsm.Optional[string]{}
-	return j.step("back", EventBack, &next, StateQueued, now)
+	return s.step("back", EventBack, &next, StateQueued, now)
 }
 
 // Finish moves a Slot from running to done.
-func (j *Slot) Finish(now time.Time) (Event, error) {
-	if j.State != StateRunning {
-		return Event{}, j.refuseState("finish", "running")
+func (s *Slot) Finish(now time.Time) (Event, error) {
+	if s.State != StateRunning {
+		return Event{}, s.refuseState("finish", "running")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("finish", EventFinish, &next, StateDone, now)
+	next := *s
+	return s.step("finish", EventFinish, &next, StateDone, now)
 }
 
 // Drop moves a Slot from queued to done.
-func (j *Slot) Drop(now time.Time) (Event, error) {
-	if j.State != StateQueued {
-		return Event{}, j.refuseState("drop", "queued")
+func (s *Slot) Drop(now time.Time) (Event, error) {
+	if s.State != StateQueued {
+		return Event{}, s.refuseState("drop", "queued")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("drop", EventDrop, &next, StateDone, now)
+	next := *s
+	return s.step("drop", EventDrop, &next, StateDone, now)
 }
 
 // Can reports whether an operation is possible in the state of the Slot: nil,
 // or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
-func (j Slot) Can(operation string) error {
+func (s Slot) Can(operation string) error {
 	possible, allowed := false, ""
 	switch operation {
 	case OpEdit, OpClaim, OpRush, OpDrop:
-		possible, allowed = j.State == StateQueued, "queued"
+		possible, allowed = s.State == StateQueued, "queued"
 	case OpShift, OpBack, OpFinish:
-		possible, allowed = j.State == StateRunning, "running"
+		possible, allowed = s.State == StateRunning, "running"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation, allowed)
+	return s.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Slot breaks. Operations refuse one that breaks a
 // MUST rule.
-func Check(j Slot) []fsm.Violation {
+func Check(s Slot) []fsm.Violation {
 	var found []fsm.Violation
-	if !j.State.Valid() {
+	if !s.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	j.rules(func(rule string, must bool) bool {
+	s.rules(func(rule string, must bool) bool {
 		found = append(found, fsm.Violation{Rule: rule, Must: must})
 		return true
 	})
@@ -410,26 +410,26 @@ func Check(j Slot) []fsm.Violation {
 
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
-func (j *Slot) rules(broken func(rule string, must bool) bool) bool {
-	switch j.State {
+func (s *Slot) rules(broken func(rule string, must bool) bool) bool {
+	switch s.State {
 	case StateQueued:
-		return ((j.Rank >= 0 && j.Rank <= 9) || broken("rank", true)) &&
-			((j.Floor >= 0 && j.Floor <= 9) || broken("floor", true)) &&
-			(!j.Owner.Present() || broken("owner is absent", true))
+		return ((s.Rank >= 0 && s.Rank <= 9) || broken("rank", true)) &&
+			((s.Floor >= 0 && s.Floor <= 9) || broken("floor", true)) &&
+			(!s.Owner.Present() || broken("owner is absent", true))
 	case StateRunning:
-		return ((j.Rank >= 0 && j.Rank <= 9) || broken("rank", true)) &&
-			((j.Floor >= 0 && j.Floor <= 9) || broken("floor", true)) &&
-			(j.Owner.Present() || broken("owner is present", true))
+		return ((s.Rank >= 0 && s.Rank <= 9) || broken("rank", true)) &&
+			((s.Floor >= 0 && s.Floor <= 9) || broken("floor", true)) &&
+			(s.Owner.Present() || broken("owner is present", true))
 	case StateDone:
-		return ((j.Rank >= 0 && j.Rank <= 9) || broken("rank", true)) &&
-			((j.Floor >= 0 && j.Floor <= 9) || broken("floor", true))
+		return ((s.Rank >= 0 && s.Rank <= 9) || broken("rank", true)) &&
+			((s.Floor >= 0 && s.Floor <= 9) || broken("floor", true))
 	}
 	return true
 }
 
 // broken returns the first MUST rule that the record breaks, or nothing.
-func (j *Slot) broken() (first string) {
-	j.rules(func(rule string, must bool) bool {
+func (s *Slot) broken() (first string) {
+	s.rules(func(rule string, must bool) bool {
 		if must {
 			first = rule
 		}
@@ -440,77 +440,78 @@ func (j *Slot) broken() (first string) {
 
 // step takes a step that was decided on a copy of the record, unless the copy
 // breaks a rule: then the record was stored by somebody else.
-func (j *Slot) step(op, event string, next *Slot, to State, now time.Time) (Event, error) {
+func (s *Slot) step(op, name string, next *Slot, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++
 	if now.After(next.UpdatedAt) {
 		next.UpdatedAt = now
 	}
 	if rule := next.broken(); rule != "" {
-		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+		return Event{}, s.refuseRule(op, fsm.ErrInvariant, rule)
 	}
-	e := Event{Name: event, From: j.State, To: to}
-	*j = *next
-	return e, nil
+	event := Event{Name: name, From: s.State, To: to}
+	*s = *next
+	return event, nil
 }
 
 // asked refuses a call whose actor cannot be one.
-func (j *Slot) asked(op, actor string) error {
+func (s *Slot) asked(op, actor string) error {
 	if actor == "" {
-		return j.refuse(op, fsm.ErrActorMissing)
+		return s.refuse(op, fsm.ErrActorMissing)
 	}
 	if err := driver.CheckID(actor); err != nil {
-		return j.refuseInput(op, "actor", err.Error())
+		return s.refuseInput(op, "actor", err.Error())
 	}
 	return nil
 }
 
 // operated refuses a call of an operator who is nobody, or gives no reason.
-func (j *Slot) operated(op, actor, reason string) error {
+func (s *Slot) operated(op, actor, reason string) error {
 	if actor != "" && reason == "" {
-		return j.refuse(op, fsm.ErrReasonMissing)
+		return s.refuse(op, fsm.ErrReasonMissing)
 	}
-	if err := j.asked(op, actor); err != nil {
+	if err := s.asked(op, actor); err != nil {
 		return err
 	}
 	if err := driver.CheckText(reason); err != nil {
-		return j.refuseInput(op, "reason", err.Error())
+		return s.refuseInput(op, "reason", err.Error())
 	}
 	return nil
 }
 
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
-func (j *Slot) refuse(op string, code fsm.Code) *fsm.Refusal {
-	return &fsm.Refusal{Code: code, Machine: "slot", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
+func (s *Slot) refuse(op string, code fsm.Code) *fsm.Refusal {
+	return &fsm.Refusal{Code: code, Machine: "slot", Operation: op, ID: s.ID, State: fsmimpl.InState(stateNames[:], s.State)}
 }
 
 // refuseState refuses an operation that is possible in other states than the
 // record's.
-func (j *Slot) refuseState(op, allowed string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrWrongState)
-	r.Allowed = allowed
-	return r
+func (s *Slot) refuseState(op, allowed string) *fsm.Refusal {
+	refusal := s.refuse(op, fsm.ErrWrongState)
+	refusal.Allowed = allowed
+	return refusal
 }
 
 // refuseGuard refuses by a guard, with the values that it looked at.
-func (j *Slot) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrGuard)
-	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
-	return r
+func (s *Slot) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	refusal := s.refuse(op, fsm.ErrGuard)
+	refusal.Guard, refusal.Message, refusal.Cause = guard, message, cause
+	refusal.Values = fsmimpl.Values(values...)
+	return refusal
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Slot) refuseInput(op, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
+func (s *Slot) refuseInput(op, name, problem string) *fsm.Refusal {
+	refusal := s.refuse(op, fsm.ErrInvalidInput)
+	refusal.Name, refusal.Message = name, problem
+	return refusal
 }
 
 // refuseRule refuses a step after which the record would break a rule, or could
 // not hold a value.
-func (j *Slot) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
-	r := j.refuse(op, code)
-	r.Name = name
-	return r
+func (s *Slot) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	refusal := s.refuse(op, code)
+	refusal.Name = name
+	return refusal
 }

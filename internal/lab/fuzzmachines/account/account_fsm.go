@@ -179,25 +179,25 @@ type Account struct {
 
 // Ref returns id and revision, so that an Account is a target of Machine's
 // operations.
-func (j Account) Ref() fsm.Ref {
-	return fsm.Ref{ID: j.ID, Rev: j.Rev}
+func (a Account) Ref() fsm.Ref {
+	return fsm.Ref{ID: a.ID, Rev: a.Rev}
 }
 
 // Equal reports whether both records are the same in every field; times are
 // compared as instants.
-func (j Account) Equal(other Account) bool {
-	return j.ID == other.ID &&
-		j.State == other.State &&
-		j.Rev == other.Rev &&
-		j.CreatedAt.Equal(other.CreatedAt) &&
-		j.UpdatedAt.Equal(other.UpdatedAt) &&
-		j.Owner == other.Owner &&
-		j.Currency == other.Currency &&
-		j.Balance == other.Balance &&
-		j.Available == other.Available &&
-		j.Overdraft == other.Overdraft &&
-		j.ClosedAt.Present() == other.ClosedAt.Present() &&
-		j.ClosedAt.Or(time.Time{}).Equal(other.ClosedAt.Or(time.Time{}))
+func (a Account) Equal(other Account) bool {
+	return a.ID == other.ID &&
+		a.State == other.State &&
+		a.Rev == other.Rev &&
+		a.CreatedAt.Equal(other.CreatedAt) &&
+		a.UpdatedAt.Equal(other.UpdatedAt) &&
+		a.Owner == other.Owner &&
+		a.Currency == other.Currency &&
+		a.Balance == other.Balance &&
+		a.Available == other.Available &&
+		a.Overdraft == other.Overdraft &&
+		a.ClosedAt.Present() == other.ClosedAt.Present() &&
+		a.ClosedAt.Or(time.Time{}).Equal(other.ClosedAt.Or(time.Time{}))
 }
 
 // Event says what a call did to a record.
@@ -221,27 +221,27 @@ type OpenAccountInput struct {
 // to 0.
 func OpenAccount(id string, in OpenAccountInput, now time.Time) (Account, Event, error) {
 	now = driver.Time(now)
-	j := Account{ID: id, CreatedAt: now}
+	a := Account{ID: id, CreatedAt: now}
 	if err := fsmimpl.CheckText(in.Owner); err != nil {
-		return Account{}, Event{}, j.refuseInput("open_account", "owner", err.Error())
+		return Account{}, Event{}, a.refuseInput("open_account", "owner", err.Error())
 	}
 	if !in.Currency.Valid() {
-		return Account{}, Event{}, j.refuseInput("open_account", "currency", "expected eur or chf")
+		return Account{}, Event{}, a.refuseInput("open_account", "currency", "expected eur or chf")
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Account{}, Event{}, j.refuseInput("open_account", "id", err.Error())
+		return Account{}, Event{}, a.refuseInput("open_account", "id", err.Error())
 	}
-	next := j
+	next := a
 	next.Owner = in.Owner
 	next.Currency = in.Currency
 	next.Balance = 0
 	next.Available = 0
 	next.Overdraft = 0
-	e, err := j.step("open_account", EventOpenAccount, &next, StateOpened, now)
+	event, err := a.step("open_account", EventOpenAccount, &next, StateOpened, now)
 	if err != nil {
 		return Account{}, Event{}, err
 	}
-	return j, e, nil
+	return a, event, nil
 }
 
 // CreditInput holds the inputs of Credit.
@@ -262,33 +262,33 @@ type CreditInput struct {
 //     available (ErrBadArithmetic)
 //   - stays_within: input.available_after <= input.balance_after
 //     (ErrBadArithmeticOfAvailable)
-func (j *Account) Credit(in CreditInput, now time.Time) (Event, error) {
+func (a *Account) Credit(in CreditInput, now time.Time) (Event, error) {
 	if in.Amount < 1 {
-		return Event{}, j.refuseInput("credit", "amount", "expected 1 or more")
+		return Event{}, a.refuseInput("credit", "amount", "expected 1 or more")
 	}
 	if in.BalanceAfter < 0 {
-		return Event{}, j.refuseInput("credit", "balance_after", "expected 0 or more")
+		return Event{}, a.refuseInput("credit", "balance_after", "expected 0 or more")
 	}
 	if in.AvailableAfter < 0 {
-		return Event{}, j.refuseInput("credit", "available_after", "expected 0 or more")
+		return Event{}, a.refuseInput("credit", "available_after", "expected 0 or more")
 	}
-	if j.State != StateOpened {
-		return Event{}, j.refuseState("credit", "opened")
+	if a.State != StateOpened {
+		return Event{}, a.refuseState("credit", "opened")
 	}
 	now = driver.Time(now)
 	if in.Amount < 1 {
-		return Event{}, j.refuseGuard("credit", "positive", "", ErrBadAmount, "input.amount", in.Amount)
+		return Event{}, a.refuseGuard("credit", "positive", "", ErrBadAmount, "input.amount", in.Amount)
 	}
-	if in.BalanceAfter <= j.Balance || in.AvailableAfter <= j.Available {
-		return Event{}, j.refuseGuard("credit", "credit_rises", "", ErrBadArithmetic, "input.balance_after", in.BalanceAfter, "balance", j.Balance, "input.available_after", in.AvailableAfter, "available", j.Available)
+	if in.BalanceAfter <= a.Balance || in.AvailableAfter <= a.Available {
+		return Event{}, a.refuseGuard("credit", "credit_rises", "", ErrBadArithmetic, "input.balance_after", in.BalanceAfter, "balance", a.Balance, "input.available_after", in.AvailableAfter, "available", a.Available)
 	}
 	if in.AvailableAfter > in.BalanceAfter {
-		return Event{}, j.refuseGuard("credit", "stays_within", "", ErrBadArithmeticOfAvailable, "input.available_after", in.AvailableAfter, "input.balance_after", in.BalanceAfter)
+		return Event{}, a.refuseGuard("credit", "stays_within", "", ErrBadArithmeticOfAvailable, "input.available_after", in.AvailableAfter, "input.balance_after", in.BalanceAfter)
 	}
-	next := *j
+	next := *a
 	next.Balance = in.BalanceAfter
 	next.Available = in.AvailableAfter
-	return j.step("credit", EventCredit, &next, j.State, now)
+	return a.step("credit", EventCredit, &next, a.State, now)
 }
 
 // ReserveInput holds the inputs of Reserve.
@@ -305,26 +305,26 @@ type ReserveInput struct {
 //   - enough: input.amount <= available (ErrInsufficientFunds)
 //   - available_falls: input.available_after < available
 //     (ErrBadArithmeticOfHold)
-func (j *Account) Reserve(in ReserveInput, now time.Time) (Event, error) {
+func (a *Account) Reserve(in ReserveInput, now time.Time) (Event, error) {
 	if in.Amount < 1 {
-		return Event{}, j.refuseInput("reserve", "amount", "expected 1 or more")
+		return Event{}, a.refuseInput("reserve", "amount", "expected 1 or more")
 	}
 	if in.AvailableAfter < 0 {
-		return Event{}, j.refuseInput("reserve", "available_after", "expected 0 or more")
+		return Event{}, a.refuseInput("reserve", "available_after", "expected 0 or more")
 	}
-	if j.State != StateOpened {
-		return Event{}, j.refuseState("reserve", "opened")
+	if a.State != StateOpened {
+		return Event{}, a.refuseState("reserve", "opened")
 	}
 	now = driver.Time(now)
-	if in.Amount > j.Available {
-		return Event{}, j.refuseGuard("reserve", "enough", "", ErrInsufficientFunds, "input.amount", in.Amount, "available", j.Available)
+	if in.Amount > a.Available {
+		return Event{}, a.refuseGuard("reserve", "enough", "", ErrInsufficientFunds, "input.amount", in.Amount, "available", a.Available)
 	}
-	if in.AvailableAfter >= j.Available {
-		return Event{}, j.refuseGuard("reserve", "available_falls", "", ErrBadArithmeticOfHold, "input.available_after", in.AvailableAfter, "available", j.Available)
+	if in.AvailableAfter >= a.Available {
+		return Event{}, a.refuseGuard("reserve", "available_falls", "", ErrBadArithmeticOfHold, "input.available_after", in.AvailableAfter, "available", a.Available)
 	}
-	next := *j
+	next := *a
 	next.Available = in.AvailableAfter
-	return j.step("reserve", EventReserve, &next, j.State, now)
+	return a.step("reserve", EventReserve, &next, a.State, now)
 }
 
 // PostInput holds the inputs of Post.
@@ -345,63 +345,63 @@ type PostInput struct {
 //     available (ErrBadArithmetic)
 //   - stays_within: input.available_after <= input.balance_after
 //     (ErrBadArithmeticOfAvailable)
-func (j *Account) Post(in PostInput, now time.Time) (Event, error) {
+func (a *Account) Post(in PostInput, now time.Time) (Event, error) {
 	if in.Amount < 1 {
-		return Event{}, j.refuseInput("post", "amount", "expected 1 or more")
+		return Event{}, a.refuseInput("post", "amount", "expected 1 or more")
 	}
 	if in.BalanceAfter < 0 {
-		return Event{}, j.refuseInput("post", "balance_after", "expected 0 or more")
+		return Event{}, a.refuseInput("post", "balance_after", "expected 0 or more")
 	}
 	if in.AvailableAfter < 0 {
-		return Event{}, j.refuseInput("post", "available_after", "expected 0 or more")
+		return Event{}, a.refuseInput("post", "available_after", "expected 0 or more")
 	}
-	if j.State != StateOpened && j.State != StateFrozen {
-		return Event{}, j.refuseState("post", "opened, frozen")
+	if a.State != StateOpened && a.State != StateFrozen {
+		return Event{}, a.refuseState("post", "opened, frozen")
 	}
 	now = driver.Time(now)
 	if in.Amount < 1 {
-		return Event{}, j.refuseGuard("post", "positive", "", ErrBadAmount, "input.amount", in.Amount)
+		return Event{}, a.refuseGuard("post", "positive", "", ErrBadAmount, "input.amount", in.Amount)
 	}
-	if in.BalanceAfter >= j.Balance || in.AvailableAfter > j.Available {
-		return Event{}, j.refuseGuard("post", "debit_falls", "", ErrBadArithmetic, "input.balance_after", in.BalanceAfter, "balance", j.Balance, "input.available_after", in.AvailableAfter, "available", j.Available)
+	if in.BalanceAfter >= a.Balance || in.AvailableAfter > a.Available {
+		return Event{}, a.refuseGuard("post", "debit_falls", "", ErrBadArithmetic, "input.balance_after", in.BalanceAfter, "balance", a.Balance, "input.available_after", in.AvailableAfter, "available", a.Available)
 	}
 	if in.AvailableAfter > in.BalanceAfter {
-		return Event{}, j.refuseGuard("post", "stays_within", "", ErrBadArithmeticOfAvailable, "input.available_after", in.AvailableAfter, "input.balance_after", in.BalanceAfter)
+		return Event{}, a.refuseGuard("post", "stays_within", "", ErrBadArithmeticOfAvailable, "input.available_after", in.AvailableAfter, "input.balance_after", in.BalanceAfter)
 	}
-	next := *j
+	next := *a
 	next.Balance = in.BalanceAfter
 	next.Available = in.AvailableAfter
-	return j.step("post", EventPost, &next, j.State, now)
+	return a.step("post", EventPost, &next, a.State, now)
 }
 
 // Freeze moves an Account from opened to frozen.
 //
 // An operator runs it, and gives a reason.
-func (j *Account) Freeze(actor, reason string, now time.Time) (Event, error) {
-	if err := j.operated("freeze", actor, reason); err != nil {
+func (a *Account) Freeze(actor, reason string, now time.Time) (Event, error) {
+	if err := a.operated("freeze", actor, reason); err != nil {
 		return Event{}, err
 	}
-	if j.State != StateOpened {
-		return Event{}, j.refuseState("freeze", "opened")
+	if a.State != StateOpened {
+		return Event{}, a.refuseState("freeze", "opened")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("freeze", EventFreeze, &next, StateFrozen, now)
+	next := *a
+	return a.step("freeze", EventFreeze, &next, StateFrozen, now)
 }
 
 // Thaw moves an Account from frozen to opened.
 //
 // An operator runs it, and gives a reason.
-func (j *Account) Thaw(actor, reason string, now time.Time) (Event, error) {
-	if err := j.operated("thaw", actor, reason); err != nil {
+func (a *Account) Thaw(actor, reason string, now time.Time) (Event, error) {
+	if err := a.operated("thaw", actor, reason); err != nil {
 		return Event{}, err
 	}
-	if j.State != StateFrozen {
-		return Event{}, j.refuseState("thaw", "frozen")
+	if a.State != StateFrozen {
+		return Event{}, a.refuseState("thaw", "frozen")
 	}
 	now = driver.Time(now)
-	next := *j
-	return j.step("thaw", EventThaw, &next, StateOpened, now)
+	next := *a
+	return a.step("thaw", EventThaw, &next, StateOpened, now)
 }
 
 // Close moves an Account from opened to closed.
@@ -410,49 +410,49 @@ func (j *Account) Thaw(actor, reason string, now time.Time) (Event, error) {
 //
 // It is refused unless:
 //   - empty: balance == 0 and available == 0 (ErrNotEmpty)
-func (j *Account) Close(now time.Time) (Event, error) {
-	if j.State != StateOpened {
-		return Event{}, j.refuseState("close", "opened")
+func (a *Account) Close(now time.Time) (Event, error) {
+	if a.State != StateOpened {
+		return Event{}, a.refuseState("close", "opened")
 	}
 	now = driver.Time(now)
-	if j.Balance != 0 || j.Available != 0 {
-		return Event{}, j.refuseGuard("close", "empty", "", ErrNotEmpty, "balance", j.Balance, "available", j.Available)
+	if a.Balance != 0 || a.Available != 0 {
+		return Event{}, a.refuseGuard("close", "empty", "", ErrNotEmpty, "balance", a.Balance, "available", a.Available)
 	}
-	next := *j
+	next := *a
 	next.ClosedAt = fsm.Some(now)
-	return j.step("close", EventClose, &next, StateClosed, now)
+	return a.step("close", EventClose, &next, StateClosed, now)
 }
 
 // Can reports whether an operation is possible in the state of the Account:
 // nil, or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
-func (j Account) Can(operation string) error {
+func (a Account) Can(operation string) error {
 	possible, allowed := false, ""
 	switch operation {
 	case OpCredit, OpReserve, OpFreeze, OpClose:
-		possible, allowed = j.State == StateOpened, "opened"
+		possible, allowed = a.State == StateOpened, "opened"
 	case OpPost:
-		possible, allowed = j.State == StateOpened || j.State == StateFrozen, "opened, frozen"
+		possible, allowed = a.State == StateOpened || a.State == StateFrozen, "opened, frozen"
 	case OpThaw:
-		possible, allowed = j.State == StateFrozen, "frozen"
+		possible, allowed = a.State == StateFrozen, "frozen"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation, allowed)
+	return a.refuseState(operation, allowed)
 }
 
 // Check lists the rules that an Account breaks. Operations refuse one that
 // breaks a MUST rule.
-func Check(j Account) []fsm.Violation {
+func Check(a Account) []fsm.Violation {
 	var found []fsm.Violation
-	if !j.State.Valid() {
+	if !a.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if !j.Currency.Valid() {
+	if !a.Currency.Valid() {
 		found = append(found, fsm.Violation{Rule: "currency", Must: true})
 	}
-	j.rules(func(rule string, must bool) bool {
+	a.rules(func(rule string, must bool) bool {
 		found = append(found, fsm.Violation{Rule: rule, Must: must})
 		return true
 	})
@@ -461,29 +461,29 @@ func Check(j Account) []fsm.Violation {
 
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
-func (j *Account) rules(broken func(rule string, must bool) bool) bool {
-	switch j.State {
+func (a *Account) rules(broken func(rule string, must bool) bool) bool {
+	switch a.State {
 	case StateOpened, StateFrozen:
-		return (j.Balance >= 0 || broken("balance", true)) &&
-			(j.Available >= 0 || broken("available", true)) &&
-			(j.Overdraft >= 0 || broken("overdraft", true)) &&
-			(!j.ClosedAt.Present() || broken("closed_at is absent", true)) &&
-			(j.Available <= j.Balance || broken("available <= balance", true))
+		return (a.Balance >= 0 || broken("balance", true)) &&
+			(a.Available >= 0 || broken("available", true)) &&
+			(a.Overdraft >= 0 || broken("overdraft", true)) &&
+			(!a.ClosedAt.Present() || broken("closed_at is absent", true)) &&
+			(a.Available <= a.Balance || broken("available <= balance", true))
 	case StateClosed:
-		return (j.Balance >= 0 || broken("balance", true)) &&
-			(j.Available >= 0 || broken("available", true)) &&
-			(j.Overdraft >= 0 || broken("overdraft", true)) &&
-			(j.ClosedAt.Present() || broken("closed_at is present", true)) &&
-			(j.Available <= j.Balance || broken("available <= balance", true)) &&
-			(j.Balance == 0 || broken("balance == 0", true)) &&
-			(j.Available == 0 || broken("available == 0", true))
+		return (a.Balance >= 0 || broken("balance", true)) &&
+			(a.Available >= 0 || broken("available", true)) &&
+			(a.Overdraft >= 0 || broken("overdraft", true)) &&
+			(a.ClosedAt.Present() || broken("closed_at is present", true)) &&
+			(a.Available <= a.Balance || broken("available <= balance", true)) &&
+			(a.Balance == 0 || broken("balance == 0", true)) &&
+			(a.Available == 0 || broken("available == 0", true))
 	}
 	return true
 }
 
 // broken returns the first MUST rule that the record breaks, or nothing.
-func (j *Account) broken() (first string) {
-	j.rules(func(rule string, must bool) bool {
+func (a *Account) broken() (first string) {
+	a.rules(func(rule string, must bool) bool {
 		if must {
 			first = rule
 		}
@@ -494,80 +494,81 @@ func (j *Account) broken() (first string) {
 
 // step takes a step that was decided on a copy of the record, unless the copy
 // breaks a rule: then the record was stored by somebody else.
-func (j *Account) step(op, event string, next *Account, to State, now time.Time) (Event, error) {
+func (a *Account) step(op, name string, next *Account, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++
 	if now.After(next.UpdatedAt) {
 		next.UpdatedAt = now
 	}
 	if rule := next.broken(); rule != "" {
-		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+		return Event{}, a.refuseRule(op, fsm.ErrInvariant, rule)
 	}
-	e := Event{Name: event, From: j.State, To: to}
-	*j = *next
-	return e, nil
+	event := Event{Name: name, From: a.State, To: to}
+	*a = *next
+	return event, nil
 }
 
 // asked refuses a call whose actor cannot be one.
-func (j *Account) asked(op, actor string) error {
+func (a *Account) asked(op, actor string) error {
 	if actor == "" {
-		return j.refuse(op, fsm.ErrActorMissing)
+		return a.refuse(op, fsm.ErrActorMissing)
 	}
 	if err := driver.CheckID(actor); err != nil {
-		return j.refuseInput(op, "actor", err.Error())
+		return a.refuseInput(op, "actor", err.Error())
 	}
 	return nil
 }
 
 // operated refuses a call of an operator who is nobody, or gives no reason.
-func (j *Account) operated(op, actor, reason string) error {
+func (a *Account) operated(op, actor, reason string) error {
 	if actor != "" && reason == "" {
-		return j.refuse(op, fsm.ErrReasonMissing)
+		return a.refuse(op, fsm.ErrReasonMissing)
 	}
-	if err := j.asked(op, actor); err != nil {
+	if err := a.asked(op, actor); err != nil {
 		return err
 	}
 	if err := driver.CheckText(reason); err != nil {
-		return j.refuseInput(op, "reason", err.Error())
+		return a.refuseInput(op, "reason", err.Error())
 	}
 	return nil
 }
 
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
-func (j *Account) refuse(op string, code fsm.Code) *fsm.Refusal {
-	return &fsm.Refusal{Code: code, Machine: "account", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
+func (a *Account) refuse(op string, code fsm.Code) *fsm.Refusal {
+	return &fsm.Refusal{Code: code, Machine: "account", Operation: op, ID: a.ID, State: fsmimpl.InState(stateNames[:], a.State)}
 }
 
 // refuseState refuses an operation that is possible in other states than the
 // record's.
-func (j *Account) refuseState(op, allowed string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrWrongState)
-	if j.State.Terminal() {
-		r.Code = fsm.ErrTerminal
+func (a *Account) refuseState(op, allowed string) *fsm.Refusal {
+	refusal := a.refuse(op, fsm.ErrWrongState)
+	if a.State.Terminal() {
+		refusal.Code = fsm.ErrTerminal
 	}
-	r.Allowed = allowed
-	return r
+	refusal.Allowed = allowed
+	return refusal
 }
 
 // refuseGuard refuses by a guard, with the values that it looked at.
-func (j *Account) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrGuard)
-	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
-	return r
+func (a *Account) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	refusal := a.refuse(op, fsm.ErrGuard)
+	refusal.Guard, refusal.Message, refusal.Cause = guard, message, cause
+	refusal.Values = fsmimpl.Values(values...)
+	return refusal
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Account) refuseInput(op, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
+func (a *Account) refuseInput(op, name, problem string) *fsm.Refusal {
+	refusal := a.refuse(op, fsm.ErrInvalidInput)
+	refusal.Name, refusal.Message = name, problem
+	return refusal
 }
 
 // refuseRule refuses a step after which the record would break a rule, or could
 // not hold a value.
-func (j *Account) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
-	r := j.refuse(op, code)
-	r.Name = name
-	return r
+func (a *Account) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	refusal := a.refuse(op, code)
+	refusal.Name = name
+	return refusal
 }
