@@ -23,7 +23,7 @@ func shipped(t testing.TB, name string) *spec.Machine {
 	t.Helper()
 	file := filepath.Join("..", "specs", name+".yaml")
 	if name == "parcel" {
-		file = filepath.Join("..", "runtime", "storetest", "parcel.yaml")
+		file = filepath.Join("..", "internal", "lab", "storetest", "parcel.yaml")
 	}
 	src, err := os.ReadFile(file)
 	if err != nil {

@@ -3,8 +3,8 @@ package fsm_test
 import (
 	"testing"
 
+	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // An outcome that a test makes of a record by hand leads to it as the engine's own does.

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
-	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // rounds is a store that counts transactions and can hold the next one up.

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
-	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // edited changes the row of a record behind the machine's back, and logs it as

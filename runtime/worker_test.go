@@ -15,10 +15,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
-	"github.com/fsmgen/fsmgen/runtime/storetest"
 	fsmworker "github.com/fsmgen/fsmgen/runtime/worker"
 )
 

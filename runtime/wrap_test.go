@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
-	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // wrapped is a store in which a test can break what it likes.

@@ -1,7 +1,7 @@
 // Package driver is what a store implements: it says what a machine's tables hold
 // (Schema, Row, Event, Write) and what a store does with them (Store, Table,
 // Reader, Tx). The engine of package fsm decides; a store reads, compares and
-// writes, and keeps the promises at each method. Package storetest tests them.
+// writes, and keeps the promises at each method. Module runtime/storetest tests them.
 //
 // Whatever is stored goes by stored words, not by the names that programs see: the
 // first names of states, operations, events and fields, which a specification keeps

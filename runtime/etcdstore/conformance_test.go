@@ -8,9 +8,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
+	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/etcdstore"
-	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // The suite over the fake holds the store's own part of the work; internal/lab/e2e

@@ -13,12 +13,12 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/etcdstore"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
-	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 var (

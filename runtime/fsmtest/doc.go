@@ -12,7 +12,7 @@
 // the same request, and asks at a revision that is past.
 //
 // It judges a machine. It does not judge stores, schemas and the engine, crashes no
-// process and does not measure: that is the work of runtime/storetest and
+// process and does not measure: that is the work of internal/lab/storetest and
 // internal/lab/enginetest in the repository of fsmgen.
 //
 // For tests that people write, Given puts a record into the state that a test

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
+	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
-	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // What the schema refuses at the commit only, after the server has counted the

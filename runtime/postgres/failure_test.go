@@ -11,12 +11,12 @@ import (
 	"testing"
 
 	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
+	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
-	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // ground opens a machine on a new database, and a connection beside it.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/lab/campaign"
 	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
+	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // holder is one that the server keeps something for.

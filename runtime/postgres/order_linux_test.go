@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
+	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
-	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // Batches over the same records in any order, as references and as held records,

@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
+	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
-	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // Under a running store, the search_path of its role comes to lead to tables of the same names.

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
+	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/driver"
-	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // visited returns how many entries of indexes and rows of tables the transaction

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
+	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // A text that was erased stands in no table that a dump would hold, and the triggers

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
+	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
-	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // A standby takes no writes, so it is refused when the store is opened and not at

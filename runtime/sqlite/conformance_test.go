@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/fsmgen/fsmgen/internal/lab/campaign"
+	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
-	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 func TestConformance(t *testing.T) {

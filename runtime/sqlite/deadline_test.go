@@ -10,10 +10,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
-	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // No wait begins when the time of a call is over: beside a program that keeps the

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
+	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
-	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // The caller begins its transactions on the store's own database, since SQLite

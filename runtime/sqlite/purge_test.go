@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // lengthen gives the end of a record's log so many calls that are recorded only.

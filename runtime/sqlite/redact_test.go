@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // A text that was erased stands in no byte of the file, short or over many pages,

@@ -15,12 +15,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
-	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 const (

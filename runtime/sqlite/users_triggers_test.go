@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // A trigger of the users' may stand in the way of one record in each way that SQL has, on

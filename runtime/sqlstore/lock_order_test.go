@@ -16,11 +16,11 @@ import (
 	"time"
 
 	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
+	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
-	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // loose is PostgreSQL without one of the rules of the order of locks. It counts the

@@ -15,13 +15,13 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
+	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	_ "github.com/fsmgen/fsmgen/runtime/sqlite" // the driver "sqlite"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
-	"github.com/fsmgen/fsmgen/runtime/storetest"
 	"github.com/fsmgen/fsmgen/runtime/worker"
 )
 

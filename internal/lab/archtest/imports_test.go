@@ -32,7 +32,7 @@ var rules = map[string]struct {
 	"runtime/internal/refused": {own: []string{"runtime", "runtime/driver"}},
 	"runtime/memstore":         {own: []string{"runtime", "runtime/driver", "runtime/internal"}},
 	"runtime/sqlstore":         {own: []string{"runtime", "runtime/driver", "runtime/internal"}},
-	"runtime/storetest":        {own: []string{"runtime", "runtime/audit", "runtime/driver", "runtime/fsmimpl"}},
+	"internal/lab/storetest":   {own: []string{"runtime", "runtime/audit", "runtime/driver", "runtime/fsmimpl"}},
 	"runtime/fsmtest":          {own: []string{"runtime", "runtime/driver", "runtime/fsmimpl", "runtime/memstore"}},
 	"runtime/sqlite":           {own: []string{"runtime", "runtime/driver", "runtime/sqlstore"}, other: []string{"modernc.org/sqlite"}},
 	"runtime/postgres":         {own: []string{"runtime", "runtime/driver", "runtime/sqlstore"}, other: []string{"github.com/jackc/pgx/v5"}},
@@ -100,7 +100,7 @@ func TestImportDirection(t *testing.T) {
 			t.Error(message)
 		}
 	}
-	for _, must := range []string{"runtime", "runtime/memstore", "runtime/sqlstore", "runtime/storetest", "spec"} {
+	for _, must := range []string{"runtime", "runtime/memstore", "runtime/sqlstore", "internal/lab/storetest", "spec"} {
 		if !used[must] {
 			t.Errorf("no package is below %s: the rules are out of date", must)
 		}
@@ -261,7 +261,7 @@ func TestJudge(t *testing.T) {
 		{"runtime/driver", module + "/runtime/fsmimpl", true},
 		{"runtime/fsmimpl", module + "/runtime", true},
 		{"runtime/memstore", module + "/runtime", false},
-		{"runtime/memstore", module + "/runtime/storetest", true},
+		{"runtime/memstore", module + "/internal/lab/storetest", true},
 		{"runtime/memstore", "net/http", false},
 		{"runtime/driver", "go.etcd.io/etcd/client/v3", true},
 		{"runtime/sqlite", "modernc.org/sqlite/lib", false},

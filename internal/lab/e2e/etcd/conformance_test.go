@@ -8,9 +8,9 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/lab/e2e/etcdcluster"
 	"github.com/fsmgen/fsmgen/internal/lab/faults"
+	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/etcdstore"
-	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // The store passes the conformance suite of all stores on a real server, and each

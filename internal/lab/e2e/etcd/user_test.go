@@ -21,11 +21,11 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/fsmgen/fsmgen/internal/lab/e2e/etcdcluster"
+	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/etcdstore"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
-	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 const (

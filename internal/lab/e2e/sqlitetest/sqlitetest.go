@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"github.com/fsmgen/fsmgen/internal/lab/faults"
+	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
-	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // Open opens a database with the settings that a store asks for.

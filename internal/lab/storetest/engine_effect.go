@@ -168,6 +168,8 @@ var effectTests = []test{
 						}
 					}
 					d.inTx = func(ctx context.Context, tx fsm.Tx, _ Parcel) error {
+						ctx, cancel := context.WithTimeout(ctx, 10*time.Second) // of a store that waits for itself
+						defer cancel()
 						m := d.Machine
 						if joined {
 							m = d.in(tx)
