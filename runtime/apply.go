@@ -10,7 +10,6 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
-	"github.com/fsmgen/fsmgen/runtime/internal/rows"
 )
 
 // Apply makes one call on one record. A target that holds the record (the
@@ -165,7 +164,7 @@ func (m *Machine[R]) decideHeld(q *request[R], at fsmimpl.Target, held R, ref dr
 		at = out
 	}
 	if known, ok := at.(interface{ storedRow() *driver.Row }); ok {
-		if stored := known.storedRow(); stored != nil && rows.Same(stored, row) {
+		if stored := known.storedRow(); stored != nil && driver.SameRow(stored, row) {
 			row.Chain = stored.Chain
 		}
 	}

@@ -163,11 +163,11 @@ func (m *machine[R]) auditOrphans(ctx context.Context, yield func(inspect.Findin
 
 // auditRecord inspects one record.
 func (m *machine[R]) auditRecord(ctx context.Context, id string, probes []fsmimpl.Probe[R]) ([]inspect.Finding, error) {
-	x := inspect.New(m.Engine, id)
+	x := m.inspection(id)
 	var rec R
 	decoded := false
 	err := m.Table.View(ctx, func(r driver.Reader) error {
-		x = inspect.New(m.Engine, id)
+		x = m.inspection(id)
 		decoded = false
 		row, err := r.Row(id)
 		if errors.Is(err, driver.ErrNotFound) {
@@ -176,16 +176,16 @@ func (m *machine[R]) auditRecord(ctx context.Context, id string, probes []fsmimp
 		if err != nil {
 			return err
 		}
-		if err := x.Log(r); err != nil {
+		if err := x.log(r); err != nil {
 			return err
 		}
-		if rec, decoded = x.Row(&row); decoded {
-			x.Found = append(x.Found, m.far(&row)...)
+		if rec, decoded = x.row(&row); decoded {
+			x.found = append(x.found, m.far(&row)...)
 		}
 		return nil
 	})
 	if err != nil || !decoded {
-		return x.Found, err
+		return x.found, err
 	}
 	for _, p := range probes {
 		if !p.In(&rec) {
@@ -200,10 +200,10 @@ func (m *machine[R]) auditRecord(ctx context.Context, id string, probes []fsmimp
 			said.Message = "the probe failed: " + err.Error()
 		}
 		if !ok || err != nil {
-			x.Found = append(x.Found, inspect.Finding{ID: id, Check: CheckProbe, Must: true, Message: said.String()})
+			x.found = append(x.found, inspect.Finding{ID: id, Check: CheckProbe, Must: true, Message: said.String()})
 		}
 	}
-	return x.Found, nil
+	return x.found, nil
 }
 
 // asked asks the probe and makes an error of a panic.

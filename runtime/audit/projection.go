@@ -64,7 +64,7 @@ type follower[R any] struct {
 
 func newFollower[R any](m *machine[R], room int, from, to uint64) *follower[R] {
 	return &follower[R]{m: m, p: m.Descriptor.Projection, room: room, from: from, to: to,
-		groups: map[string]*group{}, numbered: map[uint64][]*group{}, groupOf: map[string]*group{}, met: make(idFilter, inspect.FilterBits/64)}
+		groups: map[string]*group{}, numbered: map[uint64][]*group{}, groupOf: map[string]*group{}, met: make(idFilter, filterBits/64)}
 }
 
 func (f *follower[R]) pass(ctx context.Context) error {
@@ -248,7 +248,7 @@ func (f idFilter) bits(id string) [2]uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(id)) // never fails
 	sum := h.Sum64()
-	return [2]uint64{sum % inspect.FilterBits, sum >> 32 % inspect.FilterBits}
+	return [2]uint64{sum % filterBits, sum >> 32 % filterBits}
 }
 
 func (f idFilter) add(id string) {

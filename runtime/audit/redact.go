@@ -168,7 +168,7 @@ func (m *machine[R]) wholeRow(tx driver.Tx, id string) (driver.Row, error) {
 	if err != nil {
 		return old, err
 	}
-	if diff := inspect.Differs(m.Schema, &old, &folded); diff != "" {
+	if diff := differs(m.Schema, &old, &folded); diff != "" {
 		r := refusal(m.Engine, fsm.ErrQuarantined, id, old.State)
 		r.Message = "it differs from the fold of its log, so nothing can be erased from it; repair it first: " + diff
 		return old, r

@@ -39,7 +39,7 @@ func Repair[R any](ctx context.Context, on Machine[R], id, actor, reason string)
 		if row, err = m.foldWhole(tx, id); err != nil {
 			return err
 		}
-		if inspect.Differs(m.Schema, &old, &row) == "" {
+		if differs(m.Schema, &old, &row) == "" {
 			if found, err := indexed(tx, id); found || err != nil {
 				return err
 			}
@@ -67,22 +67,22 @@ func Repair[R any](ctx context.Context, on Machine[R], id, actor, reason string)
 
 // foldWhole folds a log in which nothing is wrong.
 func (m *machine[R]) foldWhole(r driver.Reader, id string) (driver.Row, error) {
-	x := inspect.New(m.Engine, id)
-	if err := x.Log(r); err != nil {
+	x := m.inspection(id)
+	if err := x.log(r); err != nil {
 		return driver.Row{}, err
 	}
-	if x.Purged { // what stands before it was emptied and is not judged
+	if x.purged { // what stands before it was emptied and is not judged
 		return driver.Row{}, refusal(m.Engine, fsm.ErrPurged, id, "")
 	}
-	if len(x.Found) > 0 {
+	if len(x.found) > 0 {
 		refused := refusal(m.Engine, fsm.ErrQuarantined, id, "")
-		refused.Message = fmt.Sprintf("its log is not whole, so it cannot be repaired from it: %v", x.Found[0])
+		refused.Message = fmt.Sprintf("its log is not whole, so it cannot be repaired from it: %v", x.found[0])
 		return driver.Row{}, refused
 	}
-	if x.Folded.Rev == 0 {
+	if x.folded.Rev == 0 {
 		return driver.Row{}, refusal(m.Engine, fsm.ErrNotFound, id, "")
 	}
-	return x.Folded, nil
+	return x.folded, nil
 }
 
 // asItWas makes the inputs of a repair: the row that it replaced.

@@ -3,6 +3,7 @@ package driver
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -219,6 +220,12 @@ func Same(a, b any) bool {
 		return ok && t.Equal(u)
 	}
 	return a == b
+}
+
+// SameRow reports whether two rows hold the same.
+func SameRow(a, b *Row) bool {
+	return a.ID == b.ID && a.State == b.State && a.Rev == b.Rev && a.CreatedAt.Equal(b.CreatedAt) && a.UpdatedAt.Equal(b.UpdatedAt) &&
+		slices.EqualFunc(a.Values, b.Values, Same)
 }
 
 // sortedKeys returns the keys of a map in bytewise order.

@@ -10,7 +10,6 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
-	"github.com/fsmgen/fsmgen/runtime/internal/rows"
 )
 
 // check refuses a write that makes no sense or cannot be stored.
@@ -208,7 +207,7 @@ func (t *table) explain(w *driver.Write, places []taken, requests int, got []*pb
 
 // matches reports whether a stored row is the one that a write was decided on.
 func matches(w *driver.Write, stored *driver.Row) bool {
-	return stored.Rev == w.Prev.Rev && stored.State == w.PrevState && (w.Row == nil || w.Old == nil || rows.Same(stored, w.Old))
+	return stored.Rev == w.Prev.Rev && stored.State == w.PrevState && (w.Row == nil || w.Old == nil || driver.SameRow(stored, w.Old))
 }
 
 // nest spreads operations over transactions within the transaction, since each

@@ -224,7 +224,7 @@ func (v *view) Write(w *driver.Write) error {
 	case creates && (found || len(t.events[id]) > 0):
 		return driver.ErrIDTaken
 	case !creates && (!found || old.Rev != w.Prev.Rev || old.State != w.PrevState),
-		!creates && w.Row != nil && w.Old != nil && !rows.Same(&old, w.Old):
+		!creates && w.Row != nil && w.Old != nil && !driver.SameRow(&old, w.Old):
 		return driver.ErrMoved
 	}
 	if w.Row == nil {

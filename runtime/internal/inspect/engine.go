@@ -1,5 +1,5 @@
-// Package inspect looks at records and their logs. The engine does so when it opens
-// a machine, and package audit does in full.
+// Package inspect is what the engine and package audit look at records with: the engine
+// judges rows when it opens a machine, and package audit their logs too.
 package inspect
 
 import (

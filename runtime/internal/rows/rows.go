@@ -134,18 +134,6 @@ func inOrder(s *driver.Schema, row *driver.Row, order []driver.Order, other func
 	return 0
 }
 
-// Same reports whether two rows hold the same.
-func Same(a, b *driver.Row) bool {
-	return a.ID == b.ID && a.State == b.State && a.Rev == b.Rev && a.CreatedAt.Equal(b.CreatedAt) && a.UpdatedAt.Equal(b.UpdatedAt) &&
-		slices.EqualFunc(a.Values, b.Values, func(x, y any) bool {
-			if at, ok := x.(time.Time); ok {
-				other, ok := y.(time.Time)
-				return ok && at.Equal(other)
-			}
-			return x == y
-		})
-}
-
 // Compare orders two present values of one column; false comes before true.
 func Compare(a, b any) int {
 	switch a := a.(type) {

@@ -1,4 +1,4 @@
-package inspect
+package audit
 
 import (
 	"errors"
@@ -8,25 +8,21 @@ import (
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
 )
 
-// New returns the inspection of one record.
-func New[R any](m *Engine[R], id string) *Inspection[R] { return &Inspection[R]{m: m, id: id} }
-
-// OfRow returns an inspection of one record that does not read its log.
-func OfRow[R any](m *Engine[R], id string) *Inspection[R] {
-	return &Inspection[R]{m: m, id: id, foldErr: ErrLogShort}
-}
+// inspection returns the inspection of one record.
+func (m *machine[R]) inspection(id string) *inspection[R] { return &inspection[R]{m: m.Engine, id: id} }
 
 // maxFindings bounds what is said of one record: a log that is wrong from end
 // to end is not worth more.
 const maxFindings = 100
 
-// Inspection is the audit of one record. What it keeps does not grow with the log.
-type Inspection[R any] struct {
-	m        *Engine[R]
+// inspection is the audit of one record. What it keeps does not grow with the log.
+type inspection[R any] struct {
+	m        *inspect.Engine[R]
 	id       string
-	Folded   driver.Row
+	folded   driver.Row
 	foldErr  error  // of the fold; not looked at any more after one
 	state    string // where the log is now
 	rev, n   int64
@@ -34,35 +30,35 @@ type Inspection[R any] struct {
 	last     uint32 // Chain of the newest event
 	chained  bool   // the store keeps chains
 	requests requestFilter
-	Purged   bool          // the log says that the record was purged
+	purged   bool          // the log says that the record was purged
 	erased   *driver.Event // the first event of which something was erased, until a redaction follows
 	// What an event that cannot be read leaves unknown:
 	noState, noStep, noLast bool // state; stepped; last
-	Found                   []Finding
+	found                   []inspect.Finding
 }
 
-func (x *Inspection[R]) report(e *driver.Event, check, format string, args ...any) {
-	f := Finding{ID: x.id, Check: check, Must: true, Message: fmt.Sprintf(format, args...)}
+func (x *inspection[R]) report(e *driver.Event, check, format string, args ...any) {
+	f := inspect.Finding{ID: x.id, Check: check, Must: true, Message: fmt.Sprintf(format, args...)}
 	if e != nil {
 		f.Rev, f.N = e.Rev, e.N
 	}
 	x.add(f)
 }
 
-func (x *Inspection[R]) add(f Finding) {
-	switch len(x.Found) {
+func (x *inspection[R]) add(f inspect.Finding) {
+	switch len(x.found) {
 	case maxFindings:
 		f.Message = fmt.Sprintf("more is wrong with this record than the %d findings before this one; the next: %s", maxFindings, f.Message)
 		fallthrough
 	default:
-		if len(x.Found) <= maxFindings {
-			x.Found = append(x.Found, f)
+		if len(x.found) <= maxFindings {
+			x.found = append(x.found, f)
 		}
 	}
 }
 
-// Log looks at all events.
-func (x *Inspection[R]) Log(r driver.Reader) error {
+// log looks at all events.
+func (x *inspection[R]) log(r driver.Reader) error {
 	for e, err := range r.Events(x.id, 0) {
 		var unreadable *driver.EventError
 		switch {
@@ -73,13 +69,13 @@ func (x *Inspection[R]) Log(r driver.Reader) error {
 			return err
 		}
 		if e.Operation == driver.OpPurge && e.RecordOnly() {
-			x.Purged = true
+			x.purged = true
 		}
 		if err := x.event(r, &e); err != nil {
 			return err
 		}
 	}
-	if x.erased != nil && !x.Purged {
+	if x.erased != nil && !x.purged {
 		x.report(x.erased, CheckHistory, "something of the event was erased, and no redaction that says so follows it")
 	}
 	return nil
@@ -87,7 +83,7 @@ func (x *Inspection[R]) Log(r driver.Reader) error {
 
 // unreadable looks at an event of which only its place is known. The fold ends,
 // and what it would have told the next event is not asked of that one.
-func (x *Inspection[R]) unreadable(err *driver.EventError) {
+func (x *inspection[R]) unreadable(err *driver.EventError) {
 	e := driver.Event{ID: err.ID, Rev: err.Rev, N: err.N}
 	x.report(&e, CheckSum, "%v", err)
 	x.noLast = true
@@ -95,11 +91,11 @@ func (x *Inspection[R]) unreadable(err *driver.EventError) {
 		return
 	}
 	x.rev, x.noState, x.noStep = e.Rev, true, true
-	x.foldErr = ErrLogShort
+	x.foldErr = inspect.ErrLogShort
 }
 
 // event looks at the next event of the log.
-func (x *Inspection[R]) event(r driver.Reader, e *driver.Event) error {
+func (x *inspection[R]) event(r driver.Reader, e *driver.Event) error {
 	if sum := driver.Checksum(e); sum != e.Sum {
 		x.report(e, CheckSum, "the event's checksum is %08x, it says %08x", sum, e.Sum)
 	}
@@ -121,7 +117,7 @@ func (x *Inspection[R]) event(r driver.Reader, e *driver.Event) error {
 // history compares the chain with what the events up to here make of it. After
 // a difference it goes on from what the event says, so that it is told once;
 // after a gap nobody knows.
-func (x *Inspection[R]) history(e *driver.Event) {
+func (x *inspection[R]) history(e *driver.Event) {
 	before, follows := x.stepped, e.Rev == x.rev+1 && !x.noStep
 	if e.RecordOnly() {
 		before, follows = x.last, e.Rev == x.rev && e.N == x.n+1 && !x.noLast
@@ -138,7 +134,7 @@ func (x *Inspection[R]) history(e *driver.Event) {
 }
 
 // recorded looks at an event that changed nothing but the log.
-func (x *Inspection[R]) recorded(e *driver.Event) {
+func (x *inspection[R]) recorded(e *driver.Event) {
 	if e.Rev != x.rev || e.N != x.n+1 {
 		x.report(e, CheckNumber, "record-only event %d.%d follows %d.%d", e.Rev, e.N, x.rev, x.n)
 	}
@@ -156,7 +152,7 @@ func (x *Inspection[R]) recorded(e *driver.Event) {
 
 // step looks at a transition. Where one is missing it is not known what the next
 // one should have started from, and the fold ends.
-func (x *Inspection[R]) step(e *driver.Event) {
+func (x *inspection[R]) step(e *driver.Event) {
 	if x.noState {
 		x.state, x.noState = e.From, false
 	}
@@ -164,7 +160,7 @@ func (x *Inspection[R]) step(e *driver.Event) {
 	case e.Rev != x.rev+1:
 		x.report(e, CheckRevision, "revision %d follows %d", e.Rev, x.rev)
 		if e.Image.IsZero() || x.rev > 0 {
-			x.foldErr = ErrLogShort
+			x.foldErr = inspect.ErrLogShort
 		}
 	case e.From != x.state:
 		x.report(e, CheckChain, "it starts in state %q, the step before it ended in %q", e.From, x.state)
@@ -180,7 +176,7 @@ func (x *Inspection[R]) step(e *driver.Event) {
 // edge looks whether the machine can take the step, or record the call. An event
 // of an older version is judged only as far as its words are known, and softly,
 // since that version may have allowed it; one of a later version is not judged.
-func (x *Inspection[R]) edge(e *driver.Event) {
+func (x *inspection[R]) edge(e *driver.Event) {
 	s := x.m.Schema
 	if e.Version > s.Version || e.Own(s) {
 		return
@@ -204,7 +200,7 @@ func (x *Inspection[R]) edge(e *driver.Event) {
 	if problem == "" {
 		return
 	}
-	f := Finding{ID: x.id, Rev: e.Rev, N: e.N, Check: CheckEdge, Must: e.Version == s.Version, Message: problem}
+	f := inspect.Finding{ID: x.id, Rev: e.Rev, N: e.N, Check: CheckEdge, Must: e.Version == s.Version, Message: problem}
 	if !f.Must {
 		f.Message += fmt.Sprintf("; version %d may have known it, this is version %d", e.Version, s.Version)
 	}
@@ -212,40 +208,40 @@ func (x *Inspection[R]) edge(e *driver.Event) {
 }
 
 // fold applies the event; an image must say what the changes up to it say.
-func (x *Inspection[R]) fold(e *driver.Event) {
+func (x *inspection[R]) fold(e *driver.Event) {
 	s := x.m.Schema
 	plain := *e
-	if e.Rev == 1 || x.Folded.Rev > 0 {
+	if e.Rev == 1 || x.folded.Rev > 0 {
 		plain.Image = driver.JSON{}
 	}
-	if x.foldErr = x.Folded.Fold(s, &plain); x.foldErr != nil {
+	if x.foldErr = x.folded.Fold(s, &plain); x.foldErr != nil {
 		x.report(e, CheckFold, "%v", x.foldErr)
 		return
 	}
 	if e.Image.IsZero() {
 		return
 	}
-	image := x.Folded
+	image := x.folded
 	err := image.FoldImage(s, e)
 	if e.Operation == driver.OpImport { // it tells since when the record was elsewhere
-		x.Folded.CreatedAt, x.Folded.UpdatedAt = image.CreatedAt, image.UpdatedAt
+		x.folded.CreatedAt, x.folded.UpdatedAt = image.CreatedAt, image.UpdatedAt
 	}
 	if err != nil {
 		x.report(e, CheckFold, "%v", err)
-	} else if diff := Differs(s, &image, &x.Folded); diff != "" {
+	} else if diff := differs(s, &image, &x.folded); diff != "" {
 		x.report(e, CheckFold, "the image and the changes differ: %s", diff)
 	}
 }
 
 // request looks whether the event's request id stands once in its scope: in the
 // record, and where its scope is the machine, there.
-func (x *Inspection[R]) request(r driver.Reader, e *driver.Event) error {
+func (x *inspection[R]) request(r driver.Reader, e *driver.Event) error {
 	if e.RequestID == "" {
 		return nil
 	}
 	if x.requests.met(e.RequestID) { // or seems so: the log knows
 		events, err := r.Request(x.id, e.RequestID)
-		if IsUnreadable(err) {
+		if inspect.IsUnreadable(err) {
 			return nil // which is told
 		}
 		if err != nil {
@@ -260,7 +256,7 @@ func (x *Inspection[R]) request(r driver.Reader, e *driver.Event) error {
 		return nil
 	}
 	events, err := r.Request("", e.RequestID)
-	if IsUnreadable(err) {
+	if inspect.IsUnreadable(err) {
 		return nil
 	}
 	if err != nil {
@@ -283,77 +279,38 @@ func (x *Inspection[R]) request(r driver.Reader, e *driver.Event) error {
 	return nil
 }
 
-// IsUnreadable reports whether an event could not be read.
-func IsUnreadable(err error) bool {
-	var unreadable *driver.EventError
-	return errors.As(err, &unreadable)
-}
-
-// Row compares the row with its log and its rules. A row that cannot be decoded
+// row compares the row with its log and its rules. A row that cannot be decoded
 // or breaks a rule is not reported again for differing from its log.
-func (x *Inspection[R]) Row(row *driver.Row) (rec R, decoded bool) {
-	s := x.m.Schema
+func (x *inspection[R]) row(row *driver.Row) (rec R, decoded bool) {
 	diff := ""
-	if x.foldErr == nil && x.Folded.Rev > 0 {
-		diff = Differs(s, row, &x.Folded)
+	if x.foldErr == nil && x.folded.Rev > 0 {
+		diff = differs(x.m.Schema, row, &x.folded)
 	}
-	said := func(text string) string {
+	found, rec, decoded := inspect.OfRow(x.m, row, func(text string) string {
 		if diff != "" {
 			text += "; the log says otherwise: " + diff
 		}
 		return text
-	}
-	if err := Insane(s, row); err != nil {
-		x.report(nil, CheckDecode, "%s", said(err.Error()))
-		return rec, false
-	}
-	rec, err := x.m.Descriptor.Decode(*row)
-	if err != nil {
-		x.report(nil, CheckDecode, "%s", said(err.Error()))
-		return rec, false
-	}
+	})
 	must := false
-	for _, v := range x.m.Descriptor.Check(&rec) {
-		f := Finding{ID: x.id, Check: CheckRule, Must: v.Must, Message: v.String()}
-		if v.Must {
-			must, f.Message = true, said(f.Message)
-		}
+	for _, f := range found {
 		x.add(f)
+		must = must || f.Must
 	}
 	switch {
-	case x.foldErr != nil || must && diff != "":
-	case x.Folded.Rev == 0:
+	case !decoded || x.foldErr != nil || must && diff != "":
+	case x.folded.Rev == 0:
 		x.report(nil, CheckFold, "the record has no log")
-	case x.Folded.Rev > row.Rev:
-		x.report(nil, CheckBeyond, "the record is at revision %d, its log goes on to %d", row.Rev, x.Folded.Rev)
+	case x.folded.Rev > row.Rev:
+		x.report(nil, CheckBeyond, "the record is at revision %d, its log goes on to %d", row.Rev, x.folded.Rev)
 	case diff != "":
 		x.report(nil, CheckFold, "the record differs from the fold of its log: %s", diff)
 	}
-	return rec, true
+	return rec, decoded
 }
 
-// Insane returns what no record of any machine can be.
-func Insane(s *driver.Schema, row *driver.Row) error {
-	if len(row.Values) != len(s.Columns) {
-		return fmt.Errorf("the row has %d values, the machine %d fields", len(row.Values), len(s.Columns))
-	}
-	if row.Rev < 1 {
-		return fmt.Errorf("the revision is %d, records begin at 1", row.Rev)
-	}
-	if !s.Knows(row.State) {
-		return fmt.Errorf("no state is stored as %q", row.State)
-	}
-	for i := range s.Columns {
-		n, ok := row.Values[i].(int64)
-		if ok && (s.Columns[i].Kind == driver.KindCounter && n < 0 || s.Columns[i].Kind == driver.KindSequence && n < 1) {
-			return fmt.Errorf("%s is %d, which nothing counts to", s.Columns[i].Name, n)
-		}
-	}
-	return nil
-}
-
-// Differs says in which column two rows differ; empty when in none.
-func Differs(s *driver.Schema, a, b *driver.Row) string {
+// differs says in which column two rows differ; empty when in none.
+func differs(s *driver.Schema, a, b *driver.Row) string {
 	switch {
 	case a.State != b.State:
 		return fmt.Sprintf("state is %q, not %q", a.State, b.State)
@@ -390,7 +347,7 @@ type requestFilter struct {
 
 const (
 	filterFew  = 256
-	FilterBits = 1 << 19
+	filterBits = 1 << 19
 )
 
 // met notes an id and reports whether it seems to be there already.
@@ -406,7 +363,7 @@ func (f *requestFilter) met(id string) bool {
 			f.few[id] = true
 			return false
 		}
-		f.bits = make([]uint64, FilterBits/64)
+		f.bits = make([]uint64, filterBits/64)
 		for old := range f.few {
 			f.set(old)
 		}
@@ -421,7 +378,7 @@ func (f *requestFilter) set(id string) bool {
 	h.Write([]byte(id)) // never fails
 	sum := h.Sum64()
 	known := true
-	for _, bit := range [2]uint64{sum % FilterBits, sum >> 32 % FilterBits} {
+	for _, bit := range [2]uint64{sum % filterBits, sum >> 32 % filterBits} {
 		mask := uint64(1) << (bit % 64)
 		known = known && f.bits[bit/64]&mask != 0
 		f.bits[bit/64] |= mask
