@@ -20,13 +20,17 @@ const mostPeers = 12
 
 // cases returns all calls that the tests make of an operation.
 func (s search) cases(o *spec.Operation) []played {
-	var list []played
+	var list, takenBack []played
 	for _, x := range s.calls(o) {
 		p, ok := s.play(x, nil, "")
 		switch {
 		case !ok:
 			p = played{tried: x, pure: true, noStore: true}
 		case !s.agree(x, p):
+			if p.stepRefused() {
+				p.shows = []string{p.want.Operation + ": " + p.answer()}
+				takenBack = append(takenBack, p)
+			}
 			p = played{tried: x, pure: true, noStore: true}
 		default:
 			p.pure = true
@@ -36,6 +40,7 @@ func (s search) cases(o *spec.Operation) []played {
 	if !s.store {
 		return list
 	}
+	list = append(list, essential(takenBack, func(x played) []string { return x.shows })...)
 	list = append(list, s.crowd(o)...)
 	s.retries(list)
 	return list

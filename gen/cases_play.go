@@ -20,7 +20,7 @@ const idle = "idle"
 type played struct {
 	tried
 	beside  []interp.Record
-	trigger string // of the engine: fsmtest.BySweep, fsmtest.ByStartup
+	trigger string // of the engine: fsmcases.BySweep, fsmcases.ByStartup
 	want    *interp.Refusal
 	out     interp.Outcome
 	first   int            // how many events the first transaction has
@@ -35,6 +35,9 @@ type played struct {
 
 // picks reports whether the machine picks the record.
 func (p *played) picks() bool { return p.call.Op.Next != nil && p.before.State == nil }
+
+// stepRefused reports whether a step that follows the call is refused, and the call with it.
+func (p *played) stepRefused() bool { return p.want != nil && p.want.Operation != p.call.Op.Name }
 
 // agree reports whether a store answers as the pure method does.
 func (s search) agree(x tried, p played) bool {

@@ -30,6 +30,7 @@ states:
 guards:
   lane_free: {none: {same: lane, in: [held]}, error: lane_taken}
   door_room: {fewer: {than: 2, same: door, in: [held, gone]}, error: door_full}
+  light: {when: weight < 3, error: too_heavy}
 unique:
   one_code: {fields: [code], in: [waiting, held], error: code_taken}
 operations:
@@ -45,6 +46,8 @@ operations:
     input: {at: string}
     require: [lane_free, door_room]
   leave: {from: held, to: gone, trigger: [after due + 5m]}
+  drop: {from: held, to: waiting, then: settle}
+  settle: {by: system, from: waiting, to: gone, require: [light]}
   tidy: {by: system, from: gone, to: same}
   adopt: {by: system, creates: held, set: {lane: input, door: input}}
 `
@@ -68,6 +71,7 @@ func TestCasesNoticeTheCrowd(t *testing.T) {
 		"uniqueother": {"fields: [code]", "fields: [code, lane]"},
 		"uniquestate": {"{fields: [code], in: [waiting, held]", "{fields: [code], in: [waiting]"},
 		"sequence":    {"per: [lane]", "per: [door]"},
+		"thenguard":   {", require: [light]}", "}"},
 		"trigger":     {"after due + 5m", "after due + 6m"},
 	}
 	module := outside.New(t, "example.com/crowd")
@@ -109,4 +113,17 @@ func crowdedFiles(t *testing.T, text string) []File {
 		t.Fatal(found)
 	}
 	return generate(t, m, Options{})
+}
+
+// A call whose step that follows is refused is taken back as a whole, which only a store shows.
+func TestStepRefused(t *testing.T) {
+	t.Parallel()
+	for _, f := range crowdedFiles(t, strings.ReplaceAll(crowded, "MACHINE", "parcel")) {
+		if strings.HasSuffix(f.Name, "_fsm_test.go") {
+			want := `Do: "drop", Want: "refused guard light (too_heavy)", Then: []string{"settle in waiting"}},`
+			if !strings.Contains(string(f.Data), want) {
+				t.Errorf("no case has %s:\n%s", want, f.Data)
+			}
+		}
+	}
 }

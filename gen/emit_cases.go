@@ -26,7 +26,7 @@ func (e *testEmitter) cases() {
 	w := &caseWriter{m: e.m, n: e.n}
 	e.line("// testCases are calls and what must come of each, found in the specification when this")
 	e.line("// package was generated. A time begins with @: \"@now\" is noon of the first of January 2026.")
-	e.line("var testCases = []fsmtest.Case{")
+	e.line("var testCases = []fsmcases.Case{")
 	search := newSearch(e.m, true)
 	for _, o := range e.m.Operations {
 		e.line("// %s", o.Name)
@@ -53,7 +53,7 @@ func (e *testEmitter) cases() {
 	}
 	e.line("// testChecks are records, and the rules that each breaks: in each state one that is whole, and")
 	e.line("// then what is different in others.")
-	e.line("var testChecks = []fsmtest.Check{\n%s\n}", strings.Join(checks, "\n"))
+	e.line("var testChecks = []fsmcases.Check{\n%s\n}", strings.Join(checks, "\n"))
 	e.line("")
 	e.groups(w)
 }
@@ -68,7 +68,7 @@ func jsonKey(key, text string) string {
 
 // text writes a case; empty where it cannot be told.
 func (w *caseWriter) text(p *played) string {
-	o, storeOnly := p.call.Op, p.picks() || p.trigger != "" || p.out.Existing ||
+	o, storeOnly := p.call.Op, p.picks() || p.stepRefused() || p.trigger != "" || p.out.Existing ||
 		p.want != nil && (p.want.Code == interp.CodeNotUnique || p.want.Code == interp.CodeExists)
 	if !p.pure && !storeOnly {
 		return ""
@@ -94,7 +94,7 @@ func (w *caseWriter) text(p *played) string {
 	add(jsonKey("With", w.inputs(p.call)))
 	switch {
 	case p.trigger != "":
-		add("By: fsmtest." + p.trigger)
+		add("By: fsmcases." + p.trigger)
 	case o.By == spec.BySystem:
 	case p.call.Actor != someone:
 		add(entry("By", cmp.Or(p.call.Actor, "-")))
@@ -116,6 +116,9 @@ func (w *caseWriter) text(p *played) string {
 		add(entry("Picks", id))
 	}
 	add(entry("Want", w.want(p)))
+	if p.stepRefused() && !p.noStore {
+		add(fmt.Sprintf("Then: []string{%q}", p.want.Operation+" in "+p.want.State))
+	}
 	r := p.of(w.m)
 	if p.noStore {
 		if p.refusal == nil && !p.done.RecordOnly {
@@ -450,7 +453,7 @@ func (e *testEmitter) moves() {
 		for _, t := range p.Transitions {
 			moves = append(moves, t.From.Name+" -> "+t.To.Name)
 		}
-		e.line("Derived: fsmtest.Derived{%s},", entry("Entity", p.Entity, "Key", strings.Join(key, ", "), "States", strings.Join(projectedStates(p), ", "), "Moves", strings.Join(moves, ", ")))
+		e.line("Derived: fsmcases.Derived{%s},", entry("Entity", p.Entity, "Key", strings.Join(key, ", "), "States", strings.Join(projectedStates(p), ", "), "Moves", strings.Join(moves, ", ")))
 	}
 }
 
@@ -460,7 +463,7 @@ func (e *testEmitter) groups(w *caseWriter) {
 		return
 	}
 	e.line("// testGroups are groups of records, and what is made of each.")
-	e.line("var testGroups = []fsmtest.Group{")
+	e.line("var testGroups = []fsmcases.Group{")
 	for _, g := range newSearch(e.m, true).groups() {
 		var records []string
 		for _, r := range g.records {

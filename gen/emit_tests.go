@@ -10,7 +10,7 @@ import (
 )
 
 // testsPath is the import path of what generated tests call.
-const testsPath = runtimePath + "/fsmtest"
+const testsPath = runtimePath + "/fsmcases"
 
 // enginePath is the import path of the suites about the engine.
 const enginePath = "github.com/fsmgen/fsmgen/internal/lab/enginetest"
@@ -73,7 +73,7 @@ func (e *testEmitter) imports(body string) {
 	if used["enginetest"] {
 		e.line("%q", enginePath)
 	}
-	if used["fsmtest"] {
+	if used["fsmcases"] {
 		e.line("%q", testsPath)
 	}
 	for _, pkg := range []string{"memstore", "postgres", "sqlite"} {
@@ -105,9 +105,9 @@ func uses(code, selector string) bool {
 func (e *testEmitter) reach() {
 	n := e.n
 	e.line("// testPackage is the package as the tests reach it, and what must come of its calls.")
-	e.line("var testPackage = fsmtest.Package[%s]{", n.Record)
+	e.line("var testPackage = fsmcases.Package[%s]{", n.Record)
 	e.moves()
-	e.line("Descriptor: &descriptor, Check: %s, Fold: %s, Ends: fsmtest.Ends(States()),", n.ours("package", "Check"), n.ours("package", "Fold"))
+	e.line("Descriptor: &descriptor, Check: %s, Fold: %s, Ends: fsmcases.Ends(States()),", n.ours("package", "Check"), n.ours("package", "Fold"))
 	e.line("Equal: %s.%s, Can: %s.%s, Pure: testPure,", n.Record, n.ours("record", "Equal"), n.Record, n.ours("record", "Can"))
 	if len(n.errors) > 0 {
 		e.line("Errors: map[string]error{")
@@ -137,7 +137,7 @@ func (e *testEmitter) vocabularies() {
 		for _, word := range gone {
 			more += fmt.Sprintf(", %q", word)
 		}
-		list = append(list, fmt.Sprintf("fsmtest.Words(%q, %s, %q, %q%s)", name, values, w, s, more))
+		list = append(list, fmt.Sprintf("fsmcases.Words(%q, %s, %q, %q%s)", name, values, w, s, more))
 	}
 	var words, stored, gone []string
 	for _, s := range m.States {
@@ -164,13 +164,13 @@ func (e *testEmitter) vocabularies() {
 		words = projectedStates(p)
 		vocabulary(t.name, "[]"+t.name+"{"+strings.Join(consts, ", ")+"}", words, words, nil)
 	}
-	e.line("Words: []fsmtest.Vocabulary{%s},", fill(list))
+	e.line("Words: []fsmcases.Vocabulary{%s},", fill(list))
 }
 
 // pure writes the calls of the pure methods.
 func (e *testEmitter) pure() {
 	e.line("// testPure calls the pure method of an operation.")
-	e.line("func testPure(r *%s, operation string, c fsmtest.Call) (e any, err error) {", e.n.Record)
+	e.line("func testPure(r *%s, operation string, c fsmcases.Call) (e any, err error) {", e.n.Record)
 	e.line("switch operation {")
 	for _, o := range e.m.Operations {
 		c := e.n.op(o)
@@ -208,7 +208,7 @@ func (e *testEmitter) keyValue(f *spec.Field) string {
 		return ""
 	}
 	if f.Type.Optional {
-		return "fsmtest.OrNil(" + value + ")"
+		return "fsmcases.OrNil(" + value + ")"
 	}
 	return value
 }
@@ -218,13 +218,13 @@ func (e *testEmitter) projection() {
 	if p == nil {
 		return
 	}
-	e.line("Project: func(records []%s) fsmtest.Projected {", e.n.Record)
+	e.line("Project: func(records []%s) fsmcases.Projected {", e.n.Record)
 	e.line("p := %s(records)", e.n.ours("package", "Project"))
 	var fields []string
 	for _, f := range p.Fields {
 		value := "p." + spec.GoName(f.Name)
 		if f.Agg != "count" {
-			value = "fsmtest.OrNil(" + value + ")"
+			value = "fsmcases.OrNil(" + value + ")"
 		}
 		fields = append(fields, strconv.Quote(f.Name)+": "+value)
 	}
@@ -234,7 +234,7 @@ func (e *testEmitter) projection() {
 			key = append(key, fmt.Sprintf("%q: %s", k.Field.Name, value))
 		}
 	}
-	e.line("return fsmtest.Projected{State: p.State.String(), Key: map[string]any{%s}, Fields: map[string]any{%s}}", strings.Join(key, ", "), strings.Join(fields, ", "))
+	e.line("return fsmcases.Projected{State: p.State.String(), Key: map[string]any{%s}, Fields: map[string]any{%s}}", strings.Join(key, ", "), strings.Join(fields, ", "))
 	e.line("},")
 	if len(p.Transitions) > 0 {
 		t := projectionType(p)
@@ -245,7 +245,7 @@ func (e *testEmitter) projection() {
 		all := "[]" + t.name + "{" + strings.Join(consts, ", ") + "}"
 		e.line("Leads: func(from, to string) bool {")
 		e.line("all := %s", all)
-		e.line("return fsmtest.Named(all, from).Leads(fsmtest.Named(all, to))")
+		e.line("return fsmcases.Named(all, from).Leads(fsmcases.Named(all, to))")
 		e.line("},")
 	}
 }
@@ -274,7 +274,7 @@ func (e *testEmitter) inputs() {
 		for _, in := range o.Inputs {
 			list = append(list, e.n.input(in)+": "+e.inputValue(in))
 		}
-		e.line("func %s(c fsmtest.Call) %s {", e.inputFunc(o), typ)
+		e.line("func %s(c fsmcases.Call) %s {", e.inputFunc(o), typ)
 		e.line("return %s{%s}", typ, fill(list))
 		e.line("}")
 		e.line("")
@@ -302,14 +302,14 @@ func (e *testEmitter) callValue(name string, t spec.Type, enum *enumNames) strin
 		spec.KindTime: "Time", spec.KindJSON: "JSON", spec.KindSet: "Set",
 	}[t.Kind]
 	if t.Kind == spec.KindEnum {
-		word := "fsmtest.Word[" + enum.Type + "]"
+		word := "fsmcases.Word[" + enum.Type + "]"
 		if isOptional(t) {
-			return fmt.Sprintf("fsmtest.Opt(c, %q, %s)", name, word)
+			return fmt.Sprintf("fsmcases.Opt(c, %q, %s)", name, word)
 		}
 		return fmt.Sprintf("%s(c, %q)", word, name)
 	}
 	if isOptional(t) {
-		return fmt.Sprintf("fsmtest.Opt(c, %q, fsmtest.Call.%s)", name, method)
+		return fmt.Sprintf("fsmcases.Opt(c, %q, fsmcases.Call.%s)", name, method)
 	}
 	return fmt.Sprintf("c.%s(%q)", method, name)
 }

@@ -17,7 +17,7 @@ type testStore struct {
 
 var testStores = []testStore{
 	{"sqlite", `sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks"))`},
-	{"postgres", `postgres.Open(t.Context(), fsmtest.PostgresSchema(t), postgres.WithEnforce("checks"))`},
+	{"postgres", `postgres.Open(t.Context(), fsmcases.PostgresSchema(t), postgres.WithEnforce("checks"))`},
 }
 
 // tests reports whether the tests run over a store in a database.
@@ -31,11 +31,11 @@ func (e *testEmitter) stores() {
 	var list []string
 	for _, s := range testStores {
 		if e.opt.tests(s.name) {
-			list = append(list, fmt.Sprintf("{Name: %q, Open: func(t *testing.T) fsm.Store {\nreturn fsmtest.UseStore(t)(%s)\n}},", s.name, s.store))
+			list = append(list, fmt.Sprintf("{Name: %q, Open: func(t *testing.T) fsm.Store {\nreturn fsmcases.UseStore(t)(%s)\n}},", s.name, s.store))
 		}
 	}
 	if list != nil { // at a level that lets records begin in any state
-		e.line("Stores: []fsmtest.Store{\n%s\n},", strings.Join(list, "\n"))
+		e.line("Stores: []fsmcases.Store{\n%s\n},", strings.Join(list, "\n"))
 	}
 }
 
@@ -50,7 +50,7 @@ func (e *testEmitter) opens() {
 	if effects != nil || sources != "" {
 		fx = "fx"
 	}
-	e.line("Open: func(ctx context.Context, store fsm.Store, %s *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[%s], error) {", fx, e.n.Record)
+	e.line("Open: func(ctx context.Context, store fsm.Store, %s *fsmcases.Effects, opts ...fsm.Option) (*fsmcases.Durable[%s], error) {", fx, e.n.Record)
 	switch {
 	case atomic:
 		e.line("switch s := store.(type) {")
@@ -80,11 +80,11 @@ func (e *testEmitter) transactions() []string {
 // durable writes the calls of the methods of the machine.
 func (e *testEmitter) durable() {
 	e.line("// testOpened is what the tests reach of an opened machine.")
-	e.line("var testOpened = fsmtest.Opened((*Machine).%s, testCall)", e.n.ours("machine", "Core"))
+	e.line("var testOpened = fsmcases.Opened((*Machine).%s, testCall)", e.n.ours("machine", "Core"))
 	e.line("")
 	e.line("// testCall calls the method of an operation. Without at it makes a record, or lets the")
 	e.line("// machine pick one.")
-	e.line("func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (%s, error) {", e.n.outcome())
+	e.line("func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmcases.Call) (%s, error) {", e.n.outcome())
 	e.line("switch operation {")
 	for _, o := range e.m.Operations {
 		if interp.Internal(e.m, o) && len(o.Triggers) == 0 {
@@ -108,7 +108,7 @@ func (e *testEmitter) durable() {
 		}
 	}
 	e.line("}")
-	e.line("return %s{}, &fsmtest.NotOfferedError{Operation: operation}", e.n.outcome())
+	e.line("return %s{}, &fsmcases.NotOfferedError{Operation: operation}", e.n.outcome())
 	e.line("}")
 	e.line("")
 }
@@ -137,10 +137,10 @@ func (e *testEmitter) effects() {
 	receiver := "testEffects"
 	e.line("// testEffects notes what is performed.")
 	if atomic {
-		e.line("type testEffects[T any] struct{ fx *fsmtest.Effects }")
+		e.line("type testEffects[T any] struct{ fx *fsmcases.Effects }")
 		receiver = "testEffects[T]"
 	} else {
-		e.line("type testEffects struct{ fx *fsmtest.Effects }")
+		e.line("type testEffects struct{ fx *fsmcases.Effects }")
 	}
 	e.line("")
 	for _, x := range effects {

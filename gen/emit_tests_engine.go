@@ -159,7 +159,7 @@ func (e *engineEmitter) lookups() {
 		if e.m.OneRecord(l) {
 			call, page = fmt.Sprintf("enginetest.OneRecord(m.%s(%s))", spec.MethodName(l.Name), args), "_"
 		}
-		e.line("%q: func(ctx context.Context, c fsmtest.Call, %s fsm.Page) ([]%s, fsm.Page, error) {",
+		e.line("%q: func(ctx context.Context, c fsmcases.Call, %s fsm.Page) ([]%s, fsm.Page, error) {",
 			l.Name, page, e.n.Record)
 		e.line("return %s", call)
 		e.line("},")
@@ -216,7 +216,7 @@ func (e *engineEmitter) ways(o *spec.Operation) {
 	}
 	e.line("%q: {", o.Name)
 	if o.Next != nil {
-		e.line("Pick: func(ctx context.Context, n int, c fsmtest.Call) ([]%s, error) {", e.n.outcome())
+		e.line("Pick: func(ctx context.Context, n int, c fsmcases.Call) ([]%s, error) {", e.n.outcome())
 		e.line("if n > 0 {")
 		e.line("return m.%s(ctx, n, %s)", c.N, given)
 		e.line("}")

@@ -76,7 +76,7 @@ func (e *engineEmitter) heldFields(h *held, s *spec.State) string {
 func (e *engineEmitter) heldly(o *spec.Operation) {
 	h, c, outcome := e.held, e.n.op(o), e.n.outcome()
 	if creates(o) || o.Next != nil {
-		e.line("Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]%s, error) {", outcome)
+		e.line("Enter: func(ctx context.Context, n int, c fsmcases.Call) ([]%s, error) {", outcome)
 		e.line("h := m.%s(c.Actor)", e.n.ours("machine", "As"))
 		e.line("c.Actor = \"\"")
 		if o.Next != nil {
@@ -99,7 +99,7 @@ func (e *engineEmitter) heldly(o *spec.Operation) {
 	if creates(o) {
 		return
 	}
-	e.line("Held: func(ctx context.Context, h *fsm.Held[%s], c fsmtest.Call) (out %s, end string, err error) {", e.n.Record, outcome)
+	e.line("Held: func(ctx context.Context, h *fsm.Held[%s], c fsmcases.Call) (out %s, end string, err error) {", e.n.Record, outcome)
 	if list := h.variants(o); list != nil {
 		e.line("told := func(next %s) string {", h.after(o))
 		e.line("switch next.(type) {")

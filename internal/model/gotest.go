@@ -27,18 +27,18 @@ func (v *Violation) GoTest(m *spec.Machine) ([]byte, error) {
 		return nil, errors.New("the trace has no steps")
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "package %s\n\nimport (\n\t\"testing\"\n\t\"time\"\n\n\t\"%s/fsmtest\"\n)\n\n", m.Name, runtimePath)
+	fmt.Fprintf(&b, "package %s\n\nimport (\n\t\"testing\"\n\t\"time\"\n\n\t\"%s/fsmcases\"\n)\n\n", m.Name, runtimePath)
 	fmt.Fprintf(&b, "// TestModelTrace tells what `fsmgen check --model` found:\n//\n//\t%s\n//\n", v.What)
 	for i, s := range v.Trace {
 		fmt.Fprintf(&b, "//\t%2d  %-9s %s  %s\n", i+1, s.Who, s.What, s.moved())
 	}
 	b.WriteString("//\n// It fails as long as the generated package lets it happen.\nfunc TestModelTrace(t *testing.T) {\n")
 	b.WriteString("at := func(offset time.Duration) time.Time {\nreturn time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(offset)\n}\n")
-	fmt.Fprintf(&b, "fsmtest.Retell(t, testPackage, fsmtest.Story{\nEnds: fsmtest.%s,\n", ends[v.kind])
+	fmt.Fprintf(&b, "fsmcases.Retell(t, testPackage, fsmcases.Story{\nEnds: fsmcases.%s,\n", ends[v.kind])
 	if v.op != nil {
 		fmt.Fprintf(&b, "Effect: %q,\n", v.op.Effect.Name)
 	}
-	b.WriteString("Steps: []fsmtest.StoryStep{\n")
+	b.WriteString("Steps: []fsmcases.StoryStep{\n")
 	for _, s := range v.real {
 		if s.Do == "" {
 			fmt.Fprintf(&b, "{}, // %s\n", v.Trace[s.step].What)
@@ -133,7 +133,7 @@ func writeStep(b *bytes.Buffer, record, request string, c interp.Call, at func(t
 	b.WriteString("}")
 }
 
-// literal writes a value as the calls of package fsmtest take it.
+// literal writes a value as the calls of package fsmcases take it.
 func literal(v interp.Value, at func(time.Time) string) string {
 	switch v.Kind {
 	case interp.KindAbsent:

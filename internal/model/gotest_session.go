@@ -31,10 +31,10 @@ func SessionTest(m *spec.Machine, steps []Told) ([]byte, error) {
 		return nil, errors.New("the session has no step that can be told in Go; take one first")
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "package %s\n\nimport (\n\t\"testing\"\n\t\"time\"\n\n\t\"%s/fsmtest\"\n)\n\n", m.Name, runtimePath)
+	fmt.Fprintf(&b, "package %s\n\nimport (\n\t\"testing\"\n\t\"time\"\n\n\t\"%s/fsmcases\"\n)\n\n", m.Name, runtimePath)
 	b.WriteString("// TestSession takes the steps of a session of `fsmgen serve`. It fails as soon as\n// one of them leads elsewhere.\nfunc TestSession(t *testing.T) {\n")
 	b.WriteString("at := func(text string) time.Time {\nt.Helper()\nv, err := time.Parse(time.RFC3339Nano, text)\nif err != nil {\nt.Fatal(err)\n}\nreturn v\n}\n")
-	b.WriteString("fsmtest.Retell(t, testPackage, fsmtest.Story{\nEnds: fsmtest.EndsAsTold,\nSteps: []fsmtest.StoryStep{\n")
+	b.WriteString("fsmcases.Retell(t, testPackage, fsmcases.Story{\nEnds: fsmcases.EndsAsTold,\nSteps: []fsmcases.StoryStep{\n")
 	at := func(t time.Time) string { return fmt.Sprintf("at(%q)", t.UTC().Format(time.RFC3339Nano)) }
 	for i, s := range steps {
 		c := s.Call

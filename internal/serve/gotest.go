@@ -120,5 +120,5 @@ func deliverAll(m *spec.Machine, w interp.World, at time.Time) (model.Told, inte
 	return told, w, nil
 }
 
-// standing writes state and revision as fsmtest compares them.
+// standing writes state and revision as fsmcases compares them.
 func standing(r interp.Record) string { return fmt.Sprintf("%s@%d", r.State.Stored(), r.Rev) }

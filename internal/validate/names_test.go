@@ -145,7 +145,7 @@ func generatedImports(t testing.TB) loaded {
 	t.Helper()
 	const runtime = "github.com/fsmgen/fsmgen/runtime"
 	list, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedExportFile},
-		runtime, runtime+"/audit", runtime+"/driver", runtime+"/fsmimpl", runtime+"/worker", runtime+"/fsmtest", runtime+"/memstore", "cmp", "context", "database/sql", "database/sql/driver", "embed", "encoding/json",
+		runtime, runtime+"/audit", runtime+"/driver", runtime+"/fsmimpl", runtime+"/worker", runtime+"/fsmcases", runtime+"/memstore", "cmp", "context", "database/sql", "database/sql/driver", "embed", "encoding/json",
 		"cmp", "encoding", "encoding/json", "errors", "fmt", "iter", "maps", "math", "slices", "strconv", "strings", "testing", "time")
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ var ErrInjected = errors.New("a fault that the test asked for")
 // store inside, but for calls on many records, which it makes one by one, and
 // atomic effects, which need the store itself. It may be used by several goroutines.
 type Faults struct {
-	store fsm.Store
+	inside
 
 	mu            sync.Mutex
 	before, after int
@@ -28,8 +28,10 @@ type Faults struct {
 	commits       int
 }
 
+type inside = fsm.Store
+
 // Faulty returns a store that works until it is told otherwise.
-func Faulty(store fsm.Store) *Faults { return &Faults{store: store} }
+func Faulty(store fsm.Store) *Faults { return &Faults{inside: store} }
 
 // FailBefore makes the next n commits fail before anything is written. The engine
 // tries a few times itself; with n above that the caller gets fsm.ErrBusy.
@@ -66,26 +68,9 @@ func (f *Faults) order(do func()) {
 	do()
 }
 
-// Close closes the store inside.
-func (f *Faults) Close() error { return f.store.Close() }
-
-// Now is that of the store inside.
-func (f *Faults) Now(ctx context.Context) (at time.Time, took time.Duration, err error) {
-	return f.store.Now(ctx)
-}
-
-// Patience is that of the store inside.
-func (f *Faults) Patience() time.Duration { return f.store.Patience() }
-
-// Bell is the store's.
-func (f *Faults) Bell() *driver.Bell { return f.store.Bell() }
-
-// Failed is that of the store inside.
-func (f *Faults) Failed() error { return f.store.Failed() }
-
 // Table returns the table of the store inside, which fails as it is told.
 func (f *Faults) Table(s *driver.Schema) (driver.Table, error) {
-	t, err := f.store.Table(s)
+	t, err := f.inside.Table(s)
 	if err != nil {
 		return nil, err
 	}

@@ -172,7 +172,7 @@ func candidates(c driver.Column, index int) []any {
 	case driver.KindJSON:
 		return []any{"{}"}
 	case driver.KindSet:
-		return []any{setOf("some " + c.Name)}
+		return []any{`["some ` + c.Name + `"]`}
 	}
 	return []any{int64(1), int64(2), int64(3), int64(5), int64(10), int64(100), int64(1000)}
 }

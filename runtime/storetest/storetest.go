@@ -43,7 +43,10 @@ func Run(t *testing.T, open func(tb testing.TB) fsm.Store, opts ...Option) {
 
 // RunJoined runs what a store promises to callers who call a machine within a transaction
 // of their own: see fsm.Joined. open is as in Run; begin begins such a transaction.
-func RunJoined(t *testing.T, open func(tb testing.TB) fsm.Store, begin func(ctx context.Context, store fsm.Store) (CallersTx, error), opts ...Option) {
+func RunJoined(
+	t *testing.T, open func(tb testing.TB) fsm.Store,
+	begin func(ctx context.Context, store fsm.Store) (CallersTx, error), opts ...Option,
+) {
 	storetest.RunJoined(t, open, begin, opts...)
 }
 

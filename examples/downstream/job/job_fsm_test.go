@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 )
 
 // TestJob makes the calls of testCases: by the pure methods, and over each store.
@@ -15,7 +15,7 @@ func TestJob(t *testing.T) { testPackage.Run(t) }
 
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
-var testCases = []fsmtest.Case{
+var testCases = []fsmcases.Case{
 	// submit
 	{Do: "submit", With: `{"address":"address"}`, Want: "submitted: (new) -> queued", After: `{"address":"address"}`, Again: []string{`reused {"address":"a"}`}},
 	{Do: "submit", With: `{"address":""}`, Want: "refused invalid_input address"},
@@ -57,13 +57,13 @@ var testCases = []fsmtest.Case{
 	// reclaim
 	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","attempts":5}`, Do: "reclaim", Want: "reclaimed: running -> queued", After: `{"owner":null,"lease":null}`},
 	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","problem":"a","attempts":5}`, Do: "reclaim", Want: "refused invariant", NoStore: true},
-	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now","attempts":5}`, Do: "reclaim", By: fsmtest.BySweep, Want: "reclaimed: running -> queued", After: `{"owner":null,"lease":null}`},
-	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1µs","attempts":5}`, Do: "reclaim", By: fsmtest.BySweep},
+	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now","attempts":5}`, Do: "reclaim", By: fsmcases.BySweep, Want: "reclaimed: running -> queued", After: `{"owner":null,"lease":null}`},
+	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1µs","attempts":5}`, Do: "reclaim", By: fsmcases.BySweep},
 }
 
 // testChecks are records, and the rules that each breaks: in each state one that is whole, and
 // then what is different in others.
-var testChecks = []fsmtest.Check{
+var testChecks = []fsmcases.Check{
 	{In: "queued", Given: `{"address":"address","attempts":5}`},
 	{In: "queued", But: `{"owner":""}`, Broken: "owner is absent"},
 	{In: "queued", But: `{"lease":"@zero"}`, Broken: "lease is absent"},
@@ -84,7 +84,7 @@ var testChecks = []fsmtest.Check{
 }
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
-var testPackage = fsmtest.Package[Job]{
+var testPackage = fsmcases.Package[Job]{
 	Spec:    "../job.yaml",
 	Version: 1, States: "queued, running, done (terminal), failed (terminal)",
 	Fields: "address, owner, lease, problem, attempts",
@@ -98,20 +98,20 @@ var testPackage = fsmtest.Package[Job]{
 	},
 	System: "reclaim",
 	Cases:  testCases, Checks: testChecks,
-	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
 	Equal: Job.Equal, Can: Job.Can, Pure: testPure,
 	Errors: map[string]error{
 		"not_owner": ErrNotOwner,
 	},
-	Words:   []fsmtest.Vocabulary{fsmtest.Words("State", States(), "queued, running, done, failed", "")},
+	Words:   []fsmcases.Vocabulary{fsmcases.Words("State", States(), "queued, running, done, failed", "")},
 	Migrate: Migrate,
-	Open: func(ctx context.Context, store fsm.Store, _ *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Job], error) {
+	Open: func(ctx context.Context, store fsm.Store, _ *fsmcases.Effects, opts ...fsm.Option) (*fsmcases.Durable[Job], error) {
 		return testOpened(Open(ctx, store, opts...))
 	},
 }
 
 // testPure calls the pure method of an operation.
-func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
+func testPure(r *Job, operation string, c fsmcases.Call) (e any, err error) {
 	switch operation {
 	case "submit":
 		*r, e, err = Submit(c.ID, SubmitInput{Address: c.Text("address")}, c.Now())
@@ -130,11 +130,11 @@ func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
 }
 
 // testOpened is what the tests reach of an opened machine.
-var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+var testOpened = fsmcases.Opened((*Machine).Core, testCall)
 
 // testCall calls the method of an operation. Without at it makes a record, or lets the
 // machine pick one.
-func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmcases.Call) (Outcome, error) {
 	switch operation {
 	case "submit":
 		return m.Submit(ctx, c.ID, SubmitInput{Address: c.Text("address")}, c.Given())
@@ -153,5 +153,5 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 		// Nobody but the engine calls it.
 		return m.core.Apply(ctx, at, reclaimCall(opReclaim, c.GivenBySystem()))
 	}
-	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
+	return Outcome{}, &fsmcases.NotOfferedError{Operation: operation}
 }

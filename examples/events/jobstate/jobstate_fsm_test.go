@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
@@ -18,7 +18,7 @@ func TestJobstate(t *testing.T) { testPackage.Run(t) }
 
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
-var testCases = []fsmtest.Case{
+var testCases = []fsmcases.Case{
 	// create
 	{Do: "create", With: `{"expected":[],"compensation_policy":"compensation_policy"}`, Want: "refused guard has_plan (empty_plan)"},
 	{Do: "create", With: `{"expected":["c"]}`, By: "b", Want: "created: (new) -> created", After: `{"expected":["c"]}`, Again: []string{`reused {"expected":[]}`}},
@@ -80,7 +80,7 @@ var testCases = []fsmtest.Case{
 
 // testChecks are records, and the rules that each breaks: in each state one that is whole, and
 // then what is different in others.
-var testChecks = []fsmtest.Check{
+var testChecks = []fsmcases.Check{
 	{In: "created", Given: `{"expected":["c"]}`},
 	{In: "created", But: `{"expected":[]}`, Broken: "expected is present"},
 	{In: "running"},
@@ -91,7 +91,7 @@ var testChecks = []fsmtest.Check{
 }
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
-var testPackage = fsmtest.Package[Job]{
+var testPackage = fsmcases.Package[Job]{
 	Spec:    "../../../specs/jobstate.yaml",
 	Version: 1, States: "created, running, compensating, done (terminal), failed (terminal)",
 	Fields: "expected, satisfied, compensation_policy",
@@ -104,33 +104,33 @@ var testPackage = fsmtest.Package[Job]{
 		"other":              "created -> (recorded), running -> (nothing), compensating -> (recorded), done -> (recorded), failed -> (recorded)",
 	},
 	Cases: testCases, Checks: testChecks,
-	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
 	Equal: Job.Equal, Can: Job.Can, Pure: testPure,
 	Errors: map[string]error{
 		"empty_plan":   ErrEmptyPlan,
 		"not_expected": ErrNotExpected,
 	},
-	Words: []fsmtest.Vocabulary{
-		fsmtest.Words("State", States(), "created, running, compensating, done, failed", ""),
-		fsmtest.Words("ErrorEventVerdict", []ErrorEventVerdict{ErrorEventVerdictStands, ErrorEventVerdictIgnored}, "stands, ignored", ""),
-		fsmtest.Words("CompensationEventDecision", []CompensationEventDecision{CompensationEventDecisionDone, CompensationEventDecisionFailed, CompensationEventDecisionUndecided}, "done, failed, undecided", ""),
+	Words: []fsmcases.Vocabulary{
+		fsmcases.Words("State", States(), "created, running, compensating, done, failed", ""),
+		fsmcases.Words("ErrorEventVerdict", []ErrorEventVerdict{ErrorEventVerdictStands, ErrorEventVerdictIgnored}, "stands, ignored", ""),
+		fsmcases.Words("CompensationEventDecision", []CompensationEventDecision{CompensationEventDecisionDone, CompensationEventDecisionFailed, CompensationEventDecisionUndecided}, "done, failed, undecided", ""),
 	},
 	Migrate: Migrate,
-	Open: func(ctx context.Context, store fsm.Store, _ *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Job], error) {
+	Open: func(ctx context.Context, store fsm.Store, _ *fsmcases.Effects, opts ...fsm.Option) (*fsmcases.Durable[Job], error) {
 		return testOpened(Open(ctx, store, opts...))
 	},
-	Stores: []fsmtest.Store{
+	Stores: []fsmcases.Store{
 		{Name: "sqlite", Open: func(t *testing.T) fsm.Store {
-			return fsmtest.UseStore(t)(sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks")))
+			return fsmcases.UseStore(t)(sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks")))
 		}},
 		{Name: "postgres", Open: func(t *testing.T) fsm.Store {
-			return fsmtest.UseStore(t)(postgres.Open(t.Context(), fsmtest.PostgresSchema(t), postgres.WithEnforce("checks")))
+			return fsmcases.UseStore(t)(postgres.Open(t.Context(), fsmcases.PostgresSchema(t), postgres.WithEnforce("checks")))
 		}},
 	},
 }
 
 // testPure calls the pure method of an operation.
-func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
+func testPure(r *Job, operation string, c fsmcases.Call) (e any, err error) {
 	switch operation {
 	case "create":
 		*r, e, err = Create(c.ID, testCreateInput(c), c.Now())
@@ -139,9 +139,9 @@ func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
 	case "expected_event":
 		return r.ExpectedEvent(ExpectedEventInput{Name: c.Text("name")}, c.Now())
 	case "error_event":
-		return r.ErrorEvent(ErrorEventInput{Verdict: fsmtest.Opt(c, "verdict", fsmtest.Word[ErrorEventVerdict])}, c.Now())
+		return r.ErrorEvent(ErrorEventInput{Verdict: fsmcases.Opt(c, "verdict", fsmcases.Word[ErrorEventVerdict])}, c.Now())
 	case "compensation_event":
-		return r.CompensationEvent(CompensationEventInput{Decision: fsmtest.Opt(c, "decision", fsmtest.Word[CompensationEventDecision])}, c.Now())
+		return r.CompensationEvent(CompensationEventInput{Decision: fsmcases.Opt(c, "decision", fsmcases.Word[CompensationEventDecision])}, c.Now())
 	case "other":
 		return r.Other(testOtherInput(c), c.Now())
 	}
@@ -149,11 +149,11 @@ func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
 }
 
 // testOpened is what the tests reach of an opened machine.
-var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+var testOpened = fsmcases.Opened((*Machine).Core, testCall)
 
 // testCall calls the method of an operation. Without at it makes a record, or lets the
 // machine pick one.
-func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmcases.Call) (Outcome, error) {
 	switch operation {
 	case "create":
 		return m.Create(ctx, c.ID, testCreateInput(c), c.Given())
@@ -162,22 +162,22 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "expected_event":
 		return m.ExpectedEvent(ctx, at, ExpectedEventInput{Name: c.Text("name")}, c.Given())
 	case "error_event":
-		return m.ErrorEvent(ctx, at, ErrorEventInput{Verdict: fsmtest.Opt(c, "verdict", fsmtest.Word[ErrorEventVerdict])}, c.Given())
+		return m.ErrorEvent(ctx, at, ErrorEventInput{Verdict: fsmcases.Opt(c, "verdict", fsmcases.Word[ErrorEventVerdict])}, c.Given())
 	case "compensation_event":
-		return m.CompensationEvent(ctx, at, CompensationEventInput{Decision: fsmtest.Opt(c, "decision", fsmtest.Word[CompensationEventDecision])}, c.Given())
+		return m.CompensationEvent(ctx, at, CompensationEventInput{Decision: fsmcases.Opt(c, "decision", fsmcases.Word[CompensationEventDecision])}, c.Given())
 	case "other":
 		return m.Other(ctx, at, testOtherInput(c), c.Given())
 	}
-	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
+	return Outcome{}, &fsmcases.NotOfferedError{Operation: operation}
 }
 
-func testCreateInput(c fsmtest.Call) CreateInput {
+func testCreateInput(c fsmcases.Call) CreateInput {
 	return CreateInput{
 		Expected:           c.Set("expected"),
-		CompensationPolicy: fsmtest.Opt(c, "compensation_policy", fsmtest.Call.Text),
+		CompensationPolicy: fsmcases.Opt(c, "compensation_policy", fsmcases.Call.Text),
 	}
 }
 
-func testOtherInput(c fsmtest.Call) OtherInput {
-	return OtherInput{Kind: c.Text("kind"), Payload: fsmtest.Opt(c, "payload", fsmtest.Call.JSON)}
+func testOtherInput(c fsmcases.Call) OtherInput {
+	return OtherInput{Kind: c.Text("kind"), Payload: fsmcases.Opt(c, "payload", fsmcases.Call.JSON)}
 }

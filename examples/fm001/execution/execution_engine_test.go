@@ -11,7 +11,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 )
 
@@ -185,7 +185,7 @@ func engineReach(machine any) *enginetest.Engine[Execution] {
 		},
 		Operations: map[string]enginetest.Ways[Execution]{
 			"lease": {
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]Outcome, error) {
+				Enter: func(ctx context.Context, n int, c fsmcases.Call) ([]Outcome, error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
 					j, err := h.Lease(ctx, c.ID, testLeaseInput(c), c.Given())
@@ -196,7 +196,7 @@ func engineReach(machine any) *enginetest.Engine[Execution] {
 				},
 			},
 			"start": {
-				Held: func(ctx context.Context, h *fsm.Held[Execution], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Execution], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateLeased:
 						j := LeasedExecution{handle{h}}
@@ -210,11 +210,11 @@ func engineReach(machine any) *enginetest.Engine[Execution] {
 				},
 			},
 			"commit": {
-				Held: func(ctx context.Context, h *fsm.Held[Execution], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Execution], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateInProgress:
 						j := InProgressExecution{inProgressFields{handle{h}}}
-						next, err := j.Commit(ctx, CommitInput{Output: fsmtest.Opt(c, "output", fsmtest.Call.JSON)})
+						next, err := j.Commit(ctx, CommitInput{Output: fsmcases.Opt(c, "output", fsmcases.Call.JSON)})
 						if err != nil {
 							return out, end, err
 						}
@@ -224,7 +224,7 @@ func engineReach(machine any) *enginetest.Engine[Execution] {
 				},
 			},
 			"finish": {
-				Held: func(ctx context.Context, h *fsm.Held[Execution], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Execution], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateCommitted:
 						j := CommittedExecution{inProgressFields{handle{h}}}

@@ -11,7 +11,7 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
@@ -22,7 +22,7 @@ func TestExecution(t *testing.T) { testPackage.Run(t) }
 
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
-var testCases = []fsmtest.Case{
+var testCases = []fsmcases.Case{
 	// lease
 	{Do: "lease", With: `{"job_id":"job_id","lease_expires_at":"@now+1h8m"}`, Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 0, "attempts_left": 0, "attempt": 1}, Want: "leased: (new) -> leased", After: `{"job_id":"job_id","attempt":1,"lease_owner":"ann","lease_expires_at":"@now+1h8m"}`, Again: []string{`reused {"job_id":"a","lease_expires_at":"@now+1h8m"}`, `replayed {"job_id":"job_id","lease_expires_at":"@now+1h"}`}},
 	{Do: "lease", With: `{"job_id":"a","lease_expires_at":"@now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 0, "attempts_left": 5, "attempt": 1}, Want: "refused guard attempts_left (job_failed)", NoStore: true},
@@ -109,24 +109,24 @@ var testCases = []fsmtest.Case{
 	// reconcile
 	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now+1h4m","started_at":"@now+1h5m"}`, Do: "reconcile", Want: "reconciled: committed -> done", After: `{"finished_at":"@now"}`},
 	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now+1h4m"}`, Do: "reconcile", Want: "refused invariant", NoStore: true},
-	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now+1h4m","started_at":"@now+1h5m"}`, Do: "reconcile", By: fsmtest.ByStartup, Want: "reconciled: committed -> done", After: `{"finished_at":"@now"}`},
-	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now","started_at":"@now+1h5m"}`, Do: "reconcile", By: fsmtest.BySweep, Want: "reconciled: committed -> done", After: `{"finished_at":"@now"}`},
-	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now+1µs","started_at":"@now+1h5m"}`, Do: "reconcile", By: fsmtest.BySweep},
+	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now+1h4m","started_at":"@now+1h5m"}`, Do: "reconcile", By: fsmcases.ByStartup, Want: "reconciled: committed -> done", After: `{"finished_at":"@now"}`},
+	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now","started_at":"@now+1h5m"}`, Do: "reconcile", By: fsmcases.BySweep, Want: "reconciled: committed -> done", After: `{"finished_at":"@now"}`},
+	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now+1µs","started_at":"@now+1h5m"}`, Do: "reconcile", By: fsmcases.BySweep},
 	// expire
 	{In: "leased", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"@now+1µs"}`, Do: "expire", Want: "refused guard lease_over (lease_still_live)"},
 	{In: "leased", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"@now"}`, Do: "expire", Want: "aborted: leased -> aborted", After: `{"finished_at":"@now"}`},
 	{In: "leased", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now-1h"}`, Do: "expire", Want: "aborted: leased -> aborted", After: `{"finished_at":"@now"}`},
 	{In: "leased", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now-1µs"}`, Do: "expire", Want: "aborted: leased -> aborted", After: `{"finished_at":"@now"}`},
 	{In: "in_progress", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now-1h","started_at":"@now+1h5m"}`, Do: "expire", Want: "aborted: in_progress -> aborted", After: `{"finished_at":"@now"}`},
-	{In: "leased", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now"}`, Do: "expire", By: fsmtest.BySweep, Want: "aborted: leased -> aborted", After: `{"finished_at":"@now"}`},
-	{In: "leased", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now+1µs"}`, Do: "expire", By: fsmtest.BySweep},
-	{In: "in_progress", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now","started_at":"@now+1h5m"}`, Do: "expire", By: fsmtest.BySweep, Want: "aborted: in_progress -> aborted", After: `{"finished_at":"@now"}`},
-	{In: "in_progress", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now+1µs","started_at":"@now+1h5m"}`, Do: "expire", By: fsmtest.BySweep},
+	{In: "leased", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now"}`, Do: "expire", By: fsmcases.BySweep, Want: "aborted: leased -> aborted", After: `{"finished_at":"@now"}`},
+	{In: "leased", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now+1µs"}`, Do: "expire", By: fsmcases.BySweep},
+	{In: "in_progress", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now","started_at":"@now+1h5m"}`, Do: "expire", By: fsmcases.BySweep, Want: "aborted: in_progress -> aborted", After: `{"finished_at":"@now"}`},
+	{In: "in_progress", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now+1µs","started_at":"@now+1h5m"}`, Do: "expire", By: fsmcases.BySweep},
 }
 
 // testChecks are records, and the rules that each breaks: in each state one that is whole, and
 // then what is different in others.
-var testChecks = []fsmtest.Check{
+var testChecks = []fsmcases.Check{
 	{In: "leased", Given: `{"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now+1h4m"}`},
 	{In: "leased", But: `{"attempt":0}`, Broken: "attempt"},
 	{In: "leased", But: `{"started_at":"@zero"}`, Broken: "started_at is absent"},
@@ -146,7 +146,7 @@ var testChecks = []fsmtest.Check{
 }
 
 // testGroups are groups of records, and what is made of each.
-var testGroups = []fsmtest.Group{
+var testGroups = []fsmcases.Group{
 	{State: "pending", Fields: `{"attempt":null,"updated":null}`},
 	{Records: []string{`leased {"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1h4m","created_at":"@now+1m","updated_at":"@now+1m"}`}, State: "running", Fields: `{"job_id":"job_id","attempt":2,"updated":"@now+1m"}`},
 	{Records: []string{`in_progress {"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1h4m","started_at":"@now+1h5m","created_at":"@now+1m","updated_at":"@now+1m"}`}, State: "running", Fields: `{"job_id":"job_id","attempt":2,"updated":"@now+1m"}`},
@@ -157,7 +157,7 @@ var testGroups = []fsmtest.Group{
 }
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
-var testPackage = fsmtest.Package[Execution]{
+var testPackage = fsmcases.Package[Execution]{
 	Spec:    "../../../specs/execution.yaml",
 	Version: 1, States: "leased, in_progress, committed, done (terminal), aborted (terminal)",
 	Fields: "output, job_id, attempt, lease_owner, lease_expires_at, started_at, finished_at",
@@ -172,8 +172,8 @@ var testPackage = fsmtest.Package[Execution]{
 	System: "reconcile, expire",
 	Cases:  testCases, Checks: testChecks,
 	Groups:     testGroups,
-	Derived:    fsmtest.Derived{Entity: "Job", Key: "job_id", States: "succeeded, running, failed, pending", Moves: "pending -> running, running -> succeeded, running -> pending, running -> failed"},
-	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Derived:    fsmcases.Derived{Entity: "Job", Key: "job_id", States: "succeeded, running, failed, pending", Moves: "pending -> running, running -> succeeded, running -> pending, running -> failed"},
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
 	Equal: Execution.Equal, Can: Execution.Can, Pure: testPure,
 	Errors: map[string]error{
 		"not_lease_owner":       ErrNotLeaseOwner,
@@ -184,20 +184,20 @@ var testPackage = fsmtest.Package[Execution]{
 		"job_already_leased":    ErrJobAlreadyLeased,
 		"job_failed":            ErrJobFailed,
 	},
-	Words: []fsmtest.Vocabulary{
-		fsmtest.Words("State", States(), "leased, in_progress, committed, done, aborted", ""),
-		fsmtest.Words("JobState", []JobState{JobStateSucceeded, JobStateRunning, JobStateFailed, JobStatePending}, "succeeded, running, failed, pending", ""),
+	Words: []fsmcases.Vocabulary{
+		fsmcases.Words("State", States(), "leased, in_progress, committed, done, aborted", ""),
+		fsmcases.Words("JobState", []JobState{JobStateSucceeded, JobStateRunning, JobStateFailed, JobStatePending}, "succeeded, running, failed, pending", ""),
 	},
-	Project: func(records []Execution) fsmtest.Projected {
+	Project: func(records []Execution) fsmcases.Projected {
 		p := Project(records)
-		return fsmtest.Projected{State: p.State.String(), Key: map[string]any{"job_id": p.JobID}, Fields: map[string]any{"attempt": fsmtest.OrNil(p.Attempt), "updated": fsmtest.OrNil(p.Updated)}}
+		return fsmcases.Projected{State: p.State.String(), Key: map[string]any{"job_id": p.JobID}, Fields: map[string]any{"attempt": fsmcases.OrNil(p.Attempt), "updated": fsmcases.OrNil(p.Updated)}}
 	},
 	Leads: func(from, to string) bool {
 		all := []JobState{JobStateSucceeded, JobStateRunning, JobStateFailed, JobStatePending}
-		return fsmtest.Named(all, from).Leads(fsmtest.Named(all, to))
+		return fsmcases.Named(all, from).Leads(fsmcases.Named(all, to))
 	},
 	Migrate: Migrate,
-	Open: func(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Execution], error) {
+	Open: func(ctx context.Context, store fsm.Store, fx *fsmcases.Effects, opts ...fsm.Option) (*fsmcases.Durable[Execution], error) {
 		switch s := store.(type) {
 		case driver.Transactional[*memstore.Tx]:
 			return testOpened(Open(ctx, s, testEffects[*memstore.Tx]{fx}, opts...))
@@ -206,25 +206,25 @@ var testPackage = fsmtest.Package[Execution]{
 		}
 		return nil, fmt.Errorf("a %T has no transaction for the effects", store)
 	},
-	Stores: []fsmtest.Store{
+	Stores: []fsmcases.Store{
 		{Name: "sqlite", Open: func(t *testing.T) fsm.Store {
-			return fsmtest.UseStore(t)(sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks")))
+			return fsmcases.UseStore(t)(sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks")))
 		}},
 		{Name: "postgres", Open: func(t *testing.T) fsm.Store {
-			return fsmtest.UseStore(t)(postgres.Open(t.Context(), fsmtest.PostgresSchema(t), postgres.WithEnforce("checks")))
+			return fsmcases.UseStore(t)(postgres.Open(t.Context(), fsmcases.PostgresSchema(t), postgres.WithEnforce("checks")))
 		}},
 	},
 }
 
 // testPure calls the pure method of an operation.
-func testPure(r *Execution, operation string, c fsmtest.Call) (e any, err error) {
+func testPure(r *Execution, operation string, c fsmcases.Call) (e any, err error) {
 	switch operation {
 	case "lease":
 		*r, e, err = Lease(c.ID, testLeaseInput(c), LeasePeers{JobNotCommitted: c.Peers["job_not_committed"], JobNotLeased: c.Peers["job_not_leased"], AttemptsLeft: c.Peers["attempts_left"], Attempt: c.Peers["attempt"]}, c.Actor, c.Now())
 	case "start":
 		return r.Start(c.Actor, c.Now())
 	case "commit":
-		return r.Commit(CommitInput{Output: fsmtest.Opt(c, "output", fsmtest.Call.JSON)}, c.Actor, c.Now())
+		return r.Commit(CommitInput{Output: fsmcases.Opt(c, "output", fsmcases.Call.JSON)}, c.Actor, c.Now())
 	case "finish":
 		return r.Finish(c.Actor, c.Now())
 	case "reconcile":
@@ -236,18 +236,18 @@ func testPure(r *Execution, operation string, c fsmtest.Call) (e any, err error)
 }
 
 // testOpened is what the tests reach of an opened machine.
-var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+var testOpened = fsmcases.Opened((*Machine).Core, testCall)
 
 // testCall calls the method of an operation. Without at it makes a record, or lets the
 // machine pick one.
-func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmcases.Call) (Outcome, error) {
 	switch operation {
 	case "lease":
 		return m.Lease(ctx, c.ID, testLeaseInput(c), c.Given())
 	case "start":
 		return m.Start(ctx, at, c.Given())
 	case "commit":
-		return m.Commit(ctx, at, CommitInput{Output: fsmtest.Opt(c, "output", fsmtest.Call.JSON)}, c.Given())
+		return m.Commit(ctx, at, CommitInput{Output: fsmcases.Opt(c, "output", fsmcases.Call.JSON)}, c.Given())
 	case "finish":
 		return m.Finish(ctx, at, c.Given())
 	case "reconcile":
@@ -256,15 +256,15 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "expire":
 		return m.Expire(ctx, at, c.GivenBySystem())
 	}
-	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
+	return Outcome{}, &fsmcases.NotOfferedError{Operation: operation}
 }
 
-func testLeaseInput(c fsmtest.Call) LeaseInput {
+func testLeaseInput(c fsmcases.Call) LeaseInput {
 	return LeaseInput{JobID: c.Text("job_id"), LeaseExpiresAt: c.Time("lease_expires_at")}
 }
 
 // testEffects notes what is performed.
-type testEffects[T any] struct{ fx *fsmtest.Effects }
+type testEffects[T any] struct{ fx *fsmcases.Effects }
 
 func (x testEffects[T]) ApplyResult(ctx context.Context, tx T, r Execution, key string, e fsm.Event) error {
 	return x.fx.Perform("apply_result", r.Ref(), key, e, tx)

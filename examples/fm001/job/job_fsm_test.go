@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
@@ -18,7 +18,7 @@ func TestJob(t *testing.T) { testPackage.Run(t) }
 
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
-var testCases = []fsmtest.Case{
+var testCases = []fsmcases.Case{
 	// submit
 	{Do: "submit", With: `{"payload":{"payload":1}}`, Want: "submitted: (new) -> submitted", After: `{"payload":{"payload":1}}`, Again: []string{`reused {"payload":{}}`}},
 	{Do: "submit", Want: "submitted: (new) -> submitted"},
@@ -28,12 +28,12 @@ var testCases = []fsmtest.Case{
 
 // testChecks are records, and the rules that each breaks: in each state one that is whole, and
 // then what is different in others.
-var testChecks = []fsmtest.Check{
+var testChecks = []fsmcases.Check{
 	{In: "submitted"},
 }
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
-var testPackage = fsmtest.Package[Job]{
+var testPackage = fsmcases.Package[Job]{
 	Spec:    "../../../specs/job.yaml",
 	Version: 1, States: "submitted (terminal)",
 	Fields: "payload",
@@ -41,41 +41,41 @@ var testPackage = fsmtest.Package[Job]{
 		"submit": "(new) -> submitted",
 	},
 	Cases: testCases, Checks: testChecks,
-	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
 	Equal: Job.Equal, Can: Job.Can, Pure: testPure,
-	Words:   []fsmtest.Vocabulary{fsmtest.Words("State", States(), "submitted", "")},
+	Words:   []fsmcases.Vocabulary{fsmcases.Words("State", States(), "submitted", "")},
 	Migrate: Migrate,
-	Open: func(ctx context.Context, store fsm.Store, _ *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Job], error) {
+	Open: func(ctx context.Context, store fsm.Store, _ *fsmcases.Effects, opts ...fsm.Option) (*fsmcases.Durable[Job], error) {
 		return testOpened(Open(ctx, store, opts...))
 	},
-	Stores: []fsmtest.Store{
+	Stores: []fsmcases.Store{
 		{Name: "sqlite", Open: func(t *testing.T) fsm.Store {
-			return fsmtest.UseStore(t)(sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks")))
+			return fsmcases.UseStore(t)(sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks")))
 		}},
 		{Name: "postgres", Open: func(t *testing.T) fsm.Store {
-			return fsmtest.UseStore(t)(postgres.Open(t.Context(), fsmtest.PostgresSchema(t), postgres.WithEnforce("checks")))
+			return fsmcases.UseStore(t)(postgres.Open(t.Context(), fsmcases.PostgresSchema(t), postgres.WithEnforce("checks")))
 		}},
 	},
 }
 
 // testPure calls the pure method of an operation.
-func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
+func testPure(r *Job, operation string, c fsmcases.Call) (e any, err error) {
 	switch operation {
 	case "submit":
-		*r, e, err = Submit(c.ID, SubmitInput{Payload: fsmtest.Opt(c, "payload", fsmtest.Call.JSON)}, c.Now())
+		*r, e, err = Submit(c.ID, SubmitInput{Payload: fsmcases.Opt(c, "payload", fsmcases.Call.JSON)}, c.Now())
 	}
 	return e, err
 }
 
 // testOpened is what the tests reach of an opened machine.
-var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+var testOpened = fsmcases.Opened((*Machine).Core, testCall)
 
 // testCall calls the method of an operation. Without at it makes a record, or lets the
 // machine pick one.
-func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmcases.Call) (Outcome, error) {
 	switch operation {
 	case "submit":
-		return m.Submit(ctx, c.ID, SubmitInput{Payload: fsmtest.Opt(c, "payload", fsmtest.Call.JSON)}, c.Given())
+		return m.Submit(ctx, c.ID, SubmitInput{Payload: fsmcases.Opt(c, "payload", fsmcases.Call.JSON)}, c.Given())
 	}
-	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
+	return Outcome{}, &fsmcases.NotOfferedError{Operation: operation}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 )
 
@@ -135,7 +135,7 @@ func engineReach(machine any) *enginetest.Engine[Execution] {
 		},
 		Operations: map[string]enginetest.Ways[Execution]{
 			"lease": {
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]Outcome, error) {
+				Enter: func(ctx context.Context, n int, c fsmcases.Call) ([]Outcome, error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
 					j, err := h.Lease(ctx, c.ID, testLeaseInput(c), c.Given())
@@ -146,7 +146,7 @@ func engineReach(machine any) *enginetest.Engine[Execution] {
 				},
 			},
 			"start": {
-				Held: func(ctx context.Context, h *fsm.Held[Execution], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Execution], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateLeased:
 						j := LeasedExecution{handle{h}}
@@ -160,7 +160,7 @@ func engineReach(machine any) *enginetest.Engine[Execution] {
 				},
 			},
 			"commit": {
-				Held: func(ctx context.Context, h *fsm.Held[Execution], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Execution], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateInProgress:
 						j := InProgressExecution{handle{h}}

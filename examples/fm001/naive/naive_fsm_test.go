@@ -11,7 +11,7 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
@@ -21,7 +21,7 @@ func TestNaive(t *testing.T) { testPackage.Run(t) }
 
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
-var testCases = []fsmtest.Case{
+var testCases = []fsmcases.Case{
 	// lease
 	{Do: "lease", With: `{"job_id":"job_id","lease_expires_at":"@now+1h7m"}`, Others: map[string]int64{"attempt": 1}, Want: "leased: (new) -> leased", After: `{"job_id":"job_id","attempt":1,"lease_owner":"ann","lease_expires_at":"@now+1h7m"}`, Again: []string{`reused {"job_id":"a","lease_expires_at":"@now+1h7m"}`, `replayed {"job_id":"job_id","lease_expires_at":"@now+1h"}`}},
 	{Do: "lease", With: `{"job_id":"","lease_expires_at":"@now+1h7m"}`, Others: map[string]int64{"attempt": 1}, Want: "refused invalid_input job_id"},
@@ -41,24 +41,24 @@ var testCases = []fsmtest.Case{
 	// finish
 	{In: "committed", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1h3m","started_at":"@now+1h4m"}`, Do: "finish", Want: "done: committed -> done", After: `{"finished_at":"@now"}`},
 	{In: "committed", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1h3m"}`, Do: "finish", Want: "refused invariant", NoStore: true},
-	{In: "committed", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1h3m","started_at":"@now+1h4m"}`, Do: "finish", By: fsmtest.ByStartup, Want: "done: committed -> done", After: `{"finished_at":"@now"}`},
-	{In: "committed", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now","started_at":"@now+1h4m"}`, Do: "finish", By: fsmtest.BySweep, Want: "done: committed -> done", After: `{"finished_at":"@now"}`},
-	{In: "committed", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1µs","started_at":"@now+1h4m"}`, Do: "finish", By: fsmtest.BySweep},
+	{In: "committed", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1h3m","started_at":"@now+1h4m"}`, Do: "finish", By: fsmcases.ByStartup, Want: "done: committed -> done", After: `{"finished_at":"@now"}`},
+	{In: "committed", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now","started_at":"@now+1h4m"}`, Do: "finish", By: fsmcases.BySweep, Want: "done: committed -> done", After: `{"finished_at":"@now"}`},
+	{In: "committed", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1µs","started_at":"@now+1h4m"}`, Do: "finish", By: fsmcases.BySweep},
 	// expire
 	{In: "leased", Given: `{"job_id":"a","attempt":1,"lease_owner":"b","lease_expires_at":"@now+1µs"}`, Do: "expire", Want: "refused guard lease_over (lease_still_live)"},
 	{In: "leased", Given: `{"job_id":"a","attempt":1,"lease_owner":"b","lease_expires_at":"@now"}`, Do: "expire", Want: "aborted: leased -> aborted", After: `{"finished_at":"@now"}`},
 	{In: "leased", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now-1h"}`, Do: "expire", Want: "aborted: leased -> aborted", After: `{"finished_at":"@now"}`},
 	{In: "leased", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now-1µs"}`, Do: "expire", Want: "aborted: leased -> aborted", After: `{"finished_at":"@now"}`},
 	{In: "in_progress", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now-1h","started_at":"@now+1h4m"}`, Do: "expire", Want: "aborted: in_progress -> aborted", After: `{"finished_at":"@now"}`},
-	{In: "leased", Given: `{"job_id":"a","attempt":1,"lease_owner":"b","lease_expires_at":"@now"}`, Do: "expire", By: fsmtest.BySweep, Want: "aborted: leased -> aborted", After: `{"finished_at":"@now"}`},
-	{In: "leased", Given: `{"job_id":"a","attempt":1,"lease_owner":"b","lease_expires_at":"@now+1µs"}`, Do: "expire", By: fsmtest.BySweep},
-	{In: "in_progress", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now","started_at":"@now+1h4m"}`, Do: "expire", By: fsmtest.BySweep, Want: "aborted: in_progress -> aborted", After: `{"finished_at":"@now"}`},
-	{In: "in_progress", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1µs","started_at":"@now+1h4m"}`, Do: "expire", By: fsmtest.BySweep},
+	{In: "leased", Given: `{"job_id":"a","attempt":1,"lease_owner":"b","lease_expires_at":"@now"}`, Do: "expire", By: fsmcases.BySweep, Want: "aborted: leased -> aborted", After: `{"finished_at":"@now"}`},
+	{In: "leased", Given: `{"job_id":"a","attempt":1,"lease_owner":"b","lease_expires_at":"@now+1µs"}`, Do: "expire", By: fsmcases.BySweep},
+	{In: "in_progress", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now","started_at":"@now+1h4m"}`, Do: "expire", By: fsmcases.BySweep, Want: "aborted: in_progress -> aborted", After: `{"finished_at":"@now"}`},
+	{In: "in_progress", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1µs","started_at":"@now+1h4m"}`, Do: "expire", By: fsmcases.BySweep},
 }
 
 // testChecks are records, and the rules that each breaks: in each state one that is whole, and
 // then what is different in others.
-var testChecks = []fsmtest.Check{
+var testChecks = []fsmcases.Check{
 	{In: "leased", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1h3m"}`},
 	{In: "leased", But: `{"attempt":0}`, Broken: "attempt"},
 	{In: "leased", But: `{"started_at":"@zero"}`, Broken: "started_at is absent"},
@@ -78,7 +78,7 @@ var testChecks = []fsmtest.Check{
 }
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
-var testPackage = fsmtest.Package[Execution]{
+var testPackage = fsmcases.Package[Execution]{
 	Spec:    "../naive.yaml",
 	Version: 1, States: "leased, in_progress, committed, done (terminal), aborted (terminal)",
 	Fields: "job_id, attempt, lease_owner, lease_expires_at, started_at, finished_at",
@@ -91,16 +91,16 @@ var testPackage = fsmtest.Package[Execution]{
 	},
 	System: "finish, expire",
 	Cases:  testCases, Checks: testChecks,
-	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
 	Equal: Execution.Equal, Can: Execution.Can, Pure: testPure,
 	Errors: map[string]error{
 		"lease_still_live": ErrLeaseStillLive,
 	},
-	Words: []fsmtest.Vocabulary{
-		fsmtest.Words("State", States(), "leased, in_progress, committed, done, aborted", ""),
+	Words: []fsmcases.Vocabulary{
+		fsmcases.Words("State", States(), "leased, in_progress, committed, done, aborted", ""),
 	},
 	Migrate: Migrate,
-	Open: func(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Execution], error) {
+	Open: func(ctx context.Context, store fsm.Store, fx *fsmcases.Effects, opts ...fsm.Option) (*fsmcases.Durable[Execution], error) {
 		switch s := store.(type) {
 		case driver.Transactional[*memstore.Tx]:
 			return testOpened(Open(ctx, s, testEffects[*memstore.Tx]{fx}, opts...))
@@ -109,15 +109,15 @@ var testPackage = fsmtest.Package[Execution]{
 		}
 		return nil, fmt.Errorf("a %T has no transaction for the effects", store)
 	},
-	Stores: []fsmtest.Store{
+	Stores: []fsmcases.Store{
 		{Name: "sqlite", Open: func(t *testing.T) fsm.Store {
-			return fsmtest.UseStore(t)(sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks")))
+			return fsmcases.UseStore(t)(sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks")))
 		}},
 	},
 }
 
 // testPure calls the pure method of an operation.
-func testPure(r *Execution, operation string, c fsmtest.Call) (e any, err error) {
+func testPure(r *Execution, operation string, c fsmcases.Call) (e any, err error) {
 	switch operation {
 	case "lease":
 		*r, e, err = Lease(c.ID, testLeaseInput(c), LeasePeers{Attempt: c.Peers["attempt"]}, c.Actor, c.Now())
@@ -134,11 +134,11 @@ func testPure(r *Execution, operation string, c fsmtest.Call) (e any, err error)
 }
 
 // testOpened is what the tests reach of an opened machine.
-var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+var testOpened = fsmcases.Opened((*Machine).Core, testCall)
 
 // testCall calls the method of an operation. Without at it makes a record, or lets the
 // machine pick one.
-func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmcases.Call) (Outcome, error) {
 	switch operation {
 	case "lease":
 		return m.Lease(ctx, c.ID, testLeaseInput(c), c.Given())
@@ -152,15 +152,15 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "expire":
 		return m.Expire(ctx, at, c.GivenBySystem())
 	}
-	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
+	return Outcome{}, &fsmcases.NotOfferedError{Operation: operation}
 }
 
-func testLeaseInput(c fsmtest.Call) LeaseInput {
+func testLeaseInput(c fsmcases.Call) LeaseInput {
 	return LeaseInput{JobID: c.Text("job_id"), LeaseExpiresAt: c.Time("lease_expires_at")}
 }
 
 // testEffects notes what is performed.
-type testEffects[T any] struct{ fx *fsmtest.Effects }
+type testEffects[T any] struct{ fx *fsmcases.Effects }
 
 func (x testEffects[T]) ApplyResult(ctx context.Context, tx T, r Execution, key string, e fsm.Event) error {
 	return x.fx.Perform("apply_result", r.Ref(), key, e, tx)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 )
 
 // engineMatrix says what each operation does to a record in each state, and what
@@ -261,7 +261,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 		},
 		Operations: map[string]enginetest.Ways[Job]{
 			"submit": {
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]Outcome, error) {
+				Enter: func(ctx context.Context, n int, c fsmcases.Call) ([]Outcome, error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
 					j, err := h.Submit(ctx, c.ID, testSubmitInput(c), c.Given())
@@ -272,7 +272,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"dependency_succeeded": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					told := func(next AfterDependencySucceeded) string {
 						switch next.(type) {
 						case PendingJob:
@@ -295,7 +295,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"dependency_failed": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StatePending:
 						j := PendingJob{handle{h}}
@@ -309,7 +309,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"fail_to_start": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					told := func(next AfterFailToStart) string {
 						switch next.(type) {
 						case RunnableJob:
@@ -332,11 +332,11 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"run": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateStarting:
 						j := StartingJob{handle{h}}
-						next, err := j.Run(ctx, RunInput{TimeoutAt: fsmtest.Opt(c, "timeout_at", fsmtest.Call.Time)})
+						next, err := j.Run(ctx, RunInput{TimeoutAt: fsmcases.Opt(c, "timeout_at", fsmcases.Call.Time)})
 						if err != nil {
 							return out, end, err
 						}
@@ -346,7 +346,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"finish": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					told := func(next AfterFinish) string {
 						switch next.(type) {
 						case RunnableJob:
@@ -371,7 +371,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"lose_host": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					told := func(next AfterLoseHost) string {
 						switch next.(type) {
 						case RunnableJob:
@@ -394,7 +394,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"cancel": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateSubmitted:
 						j := SubmittedJob{handle{h}}
@@ -422,7 +422,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"terminate": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateSubmitted:
 						j := SubmittedJob{handle{h}}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 )
 
 // TestBatchjob makes the calls of testCases: by the pure methods, and over each store.
@@ -16,7 +16,7 @@ func TestBatchjob(t *testing.T) { testPackage.Run(t) }
 
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
-var testCases = []fsmtest.Case{
+var testCases = []fsmcases.Case{
 	// submit
 	{Do: "submit", With: `{"job_queue":"job_queue","array_job":"array_job","depends_on":[],"attempts":1}`, Want: "submitted: (new) -> submitted", After: `{"job_queue":"job_queue","array_job":"array_job","attempts":1}`, Again: []string{`reused {"job_queue":"a","array_job":"array_job","depends_on":[],"attempts":1}`, `reused {"job_queue":"job_queue","array_job":"a","depends_on":[],"attempts":1}`, `reused {"job_queue":"job_queue","array_job":"array_job","depends_on":["a"],"attempts":1}`, `reused {"job_queue":"job_queue","array_job":"array_job","depends_on":[],"attempts":7}`}},
 	{Do: "submit", With: `{"job_queue":"a","array_job":"b","depends_on":[],"attempts":1}`, By: "c", Want: "submitted: (new) -> submitted", After: `{"job_queue":"a","array_job":"b","attempts":1}`},
@@ -91,8 +91,8 @@ var testCases = []fsmtest.Case{
 	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":1,"started_at":"@now+1h9m"}`, Do: "time_out", With: `{"status_reason":"status_reason"}`, Want: "timed_out: running -> failed", After: `{"status_reason":"status_reason","stopped_at":"@now"}`},
 	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"attempt":1,"timeout_at":"@now+1h6m","exit_code":7,"status_reason":"status_reason","started_at":"@now+1h9m"}`, Do: "time_out", With: `{"status_reason":""}`, Want: "refused invalid_input status_reason"},
 	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"attempt":1,"timeout_at":"@now+1h6m","exit_code":7,"status_reason":"status_reason","started_at":"@now+1h9m"}`, Do: "time_out", With: `{"status_reason":"a\u0000"}`, Want: "refused invalid_input status_reason"},
-	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"attempt":1,"timeout_at":"@now","exit_code":7,"status_reason":"status_reason","started_at":"@now+1h9m"}`, Do: "time_out", With: `{"status_reason":"status_reason"}`, By: fsmtest.BySweep, Want: "timed_out: running -> failed", After: `{"timeout_at":null,"stopped_at":"@now"}`},
-	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"attempt":1,"timeout_at":"@now+1µs","exit_code":7,"status_reason":"status_reason","started_at":"@now+1h9m"}`, Do: "time_out", With: `{"status_reason":"status_reason"}`, By: fsmtest.BySweep},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"attempt":1,"timeout_at":"@now","exit_code":7,"status_reason":"status_reason","started_at":"@now+1h9m"}`, Do: "time_out", With: `{"status_reason":"status_reason"}`, By: fsmcases.BySweep, Want: "timed_out: running -> failed", After: `{"timeout_at":null,"stopped_at":"@now"}`},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"attempt":1,"timeout_at":"@now+1µs","exit_code":7,"status_reason":"status_reason","started_at":"@now+1h9m"}`, Do: "time_out", With: `{"status_reason":"status_reason"}`, By: fsmcases.BySweep},
 	// cancel
 	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["depends_on"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"@now+1h9m"}`, Do: "cancel", With: `{"status_reason":"status_reason"}`, Want: "cancelled: submitted -> failed", After: `{"stopped_at":"@now"}`, Again: []string{`reused {"status_reason":"a"}`}},
 	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5}`, Do: "cancel", With: `{"status_reason":"status_reason"}`, Want: "cancelled: submitted -> failed", After: `{"status_reason":"status_reason","stopped_at":"@now"}`},
@@ -116,7 +116,7 @@ var testCases = []fsmtest.Case{
 
 // testChecks are records, and the rules that each breaks: in each state one that is whole, and
 // then what is different in others.
-var testChecks = []fsmtest.Check{
+var testChecks = []fsmcases.Check{
 	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5}`},
 	{In: "submitted", But: `{"satisfied":["a"]}`, Broken: "satisfied is absent"},
 	{In: "submitted", But: `{"attempts":0}`, Broken: "attempt < attempts; attempts"},
@@ -215,7 +215,7 @@ var testChecks = []fsmtest.Check{
 }
 
 // testGroups are groups of records, and what is made of each.
-var testGroups = []fsmtest.Group{
+var testGroups = []fsmcases.Group{
 	{State: "unknown", Fields: `{"attempt":null,"children":0}`},
 	{Records: []string{`pending {"job_queue":"job_queue","array_job":"array_job","depends_on":["e"],"attempts":5,"attempt":2}`}, State: "waiting", Fields: `{"array_job":"array_job","attempt":2,"children":1}`},
 	{Records: []string{`starting {"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":2}`}, State: "pending", Fields: `{"array_job":"array_job","attempt":2,"children":1}`},
@@ -227,7 +227,7 @@ var testGroups = []fsmtest.Group{
 }
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
-var testPackage = fsmtest.Package[Job]{
+var testPackage = fsmcases.Package[Job]{
 	Spec:    "../batchjob.yaml",
 	Version: 1, States: "submitted, pending, runnable, starting, running, succeeded (terminal), failed (terminal)",
 	Fields: "job_queue, array_job, depends_on, satisfied, attempts, attempt, timeout_at, exit_code, status_reason, started_at, stopped_at",
@@ -248,19 +248,19 @@ var testPackage = fsmtest.Package[Job]{
 	System: "evaluate, start, time_out",
 	Cases:  testCases, Checks: testChecks,
 	Groups:     testGroups,
-	Derived:    fsmtest.Derived{Entity: "ArrayJob", Key: "array_job", States: "pending, waiting, failed, succeeded, unknown"},
-	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Derived:    fsmcases.Derived{Entity: "ArrayJob", Key: "array_job", States: "pending, waiting, failed, succeeded, unknown"},
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
 	Equal: Job.Equal, Can: Job.Can, Pure: testPure,
-	Words: []fsmtest.Vocabulary{
-		fsmtest.Words("State", States(), "submitted, pending, runnable, starting, running, succeeded, failed", ""),
-		fsmtest.Words("ArrayJobState", []ArrayJobState{ArrayJobStatePending, ArrayJobStateWaiting, ArrayJobStateFailed, ArrayJobStateSucceeded, ArrayJobStateUnknown}, "pending, waiting, failed, succeeded, unknown", ""),
+	Words: []fsmcases.Vocabulary{
+		fsmcases.Words("State", States(), "submitted, pending, runnable, starting, running, succeeded, failed", ""),
+		fsmcases.Words("ArrayJobState", []ArrayJobState{ArrayJobStatePending, ArrayJobStateWaiting, ArrayJobStateFailed, ArrayJobStateSucceeded, ArrayJobStateUnknown}, "pending, waiting, failed, succeeded, unknown", ""),
 	},
-	Project: func(records []Job) fsmtest.Projected {
+	Project: func(records []Job) fsmcases.Projected {
 		p := Project(records)
-		return fsmtest.Projected{State: p.State.String(), Key: map[string]any{"array_job": p.ArrayJob}, Fields: map[string]any{"children": p.Children, "attempt": fsmtest.OrNil(p.Attempt)}}
+		return fsmcases.Projected{State: p.State.String(), Key: map[string]any{"array_job": p.ArrayJob}, Fields: map[string]any{"children": p.Children, "attempt": fsmcases.OrNil(p.Attempt)}}
 	},
 	Migrate: Migrate,
-	Open: func(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Job], error) {
+	Open: func(ctx context.Context, store fsm.Store, fx *fsmcases.Effects, opts ...fsm.Option) (*fsmcases.Durable[Job], error) {
 		return testOpened(Open(ctx, store, Sources{
 			TimeOut: func(Job, time.Time) (TimeOutInput, error) {
 				c := fx.Source("time_out")
@@ -271,7 +271,7 @@ var testPackage = fsmtest.Package[Job]{
 }
 
 // testPure calls the pure method of an operation.
-func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
+func testPure(r *Job, operation string, c fsmcases.Call) (e any, err error) {
 	switch operation {
 	case "submit":
 		*r, e, err = Submit(c.ID, testSubmitInput(c), c.Now())
@@ -286,7 +286,7 @@ func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
 	case "fail_to_start":
 		return r.FailToStart(testFailToStartInput(c), c.Now())
 	case "run":
-		return r.Run(RunInput{TimeoutAt: fsmtest.Opt(c, "timeout_at", fsmtest.Call.Time)}, c.Now())
+		return r.Run(RunInput{TimeoutAt: fsmcases.Opt(c, "timeout_at", fsmcases.Call.Time)}, c.Now())
 	case "finish":
 		return r.Finish(testFinishInput(c), c.Now())
 	case "lose_host":
@@ -302,11 +302,11 @@ func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
 }
 
 // testOpened is what the tests reach of an opened machine.
-var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+var testOpened = fsmcases.Opened((*Machine).Core, testCall)
 
 // testCall calls the method of an operation. Without at it makes a record, or lets the
 // machine pick one.
-func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmcases.Call) (Outcome, error) {
 	switch operation {
 	case "submit":
 		return m.Submit(ctx, c.ID, testSubmitInput(c), c.Given())
@@ -321,7 +321,7 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "fail_to_start":
 		return m.FailToStart(ctx, at, testFailToStartInput(c), c.Given())
 	case "run":
-		return m.Run(ctx, at, RunInput{TimeoutAt: fsmtest.Opt(c, "timeout_at", fsmtest.Call.Time)}, c.Given())
+		return m.Run(ctx, at, RunInput{TimeoutAt: fsmcases.Opt(c, "timeout_at", fsmcases.Call.Time)}, c.Given())
 	case "finish":
 		return m.Finish(ctx, at, testFinishInput(c), c.Given())
 	case "lose_host":
@@ -334,10 +334,10 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "terminate":
 		return m.Terminate(ctx, at, TerminateInput{StatusReason: c.Text("status_reason")}, c.Given())
 	}
-	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
+	return Outcome{}, &fsmcases.NotOfferedError{Operation: operation}
 }
 
-func testSubmitInput(c fsmtest.Call) SubmitInput {
+func testSubmitInput(c fsmcases.Call) SubmitInput {
 	return SubmitInput{
 		JobQueue:  c.Text("job_queue"),
 		ArrayJob:  c.Text("array_job"),
@@ -346,10 +346,10 @@ func testSubmitInput(c fsmtest.Call) SubmitInput {
 	}
 }
 
-func testFailToStartInput(c fsmtest.Call) FailToStartInput {
+func testFailToStartInput(c fsmcases.Call) FailToStartInput {
 	return FailToStartInput{Retry: c.Bool("retry"), StatusReason: c.Text("status_reason")}
 }
 
-func testFinishInput(c fsmtest.Call) FinishInput {
+func testFinishInput(c fsmcases.Call) FinishInput {
 	return FinishInput{Retry: c.Bool("retry"), ExitCode: c.Int("exit_code")}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 )
 
 // engineMatrix says what each operation does to a record in each state, and what
@@ -192,7 +192,7 @@ func engineReach(machine any) *enginetest.Engine[CheckRun] {
 		},
 		Operations: map[string]enginetest.Ways[CheckRun]{
 			"create": {
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]Outcome, error) {
+				Enter: func(ctx context.Context, n int, c fsmcases.Call) ([]Outcome, error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
 					j, err := h.Create(ctx, c.ID, testCreateInput(c), c.Given())
@@ -203,7 +203,7 @@ func engineReach(machine any) *enginetest.Engine[CheckRun] {
 				},
 			},
 			"queue": {
-				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRequested:
 						j := RequestedCheckRun{handle{h}}
@@ -231,7 +231,7 @@ func engineReach(machine any) *enginetest.Engine[CheckRun] {
 				},
 			},
 			"wait": {
-				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRequested:
 						j := RequestedCheckRun{handle{h}}
@@ -259,7 +259,7 @@ func engineReach(machine any) *enginetest.Engine[CheckRun] {
 				},
 			},
 			"hold": {
-				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRequested:
 						j := RequestedCheckRun{handle{h}}
@@ -287,7 +287,7 @@ func engineReach(machine any) *enginetest.Engine[CheckRun] {
 				},
 			},
 			"start": {
-				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateQueued:
 						j := QueuedCheckRun{handle{h}}
@@ -301,7 +301,7 @@ func engineReach(machine any) *enginetest.Engine[CheckRun] {
 				},
 			},
 			"describe": {
-				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateQueued:
 						j := QueuedCheckRun{handle{h}}
@@ -320,7 +320,7 @@ func engineReach(machine any) *enginetest.Engine[CheckRun] {
 				},
 			},
 			"complete": {
-				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRequested:
 						j := RequestedCheckRun{handle{h}}
@@ -362,7 +362,7 @@ func engineReach(machine any) *enginetest.Engine[CheckRun] {
 				},
 			},
 			"conclude_again": {
-				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateCompleted:
 						j := CompletedCheckRun{handle{h}}
@@ -373,7 +373,7 @@ func engineReach(machine any) *enginetest.Engine[CheckRun] {
 				},
 			},
 			"reset": {
-				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateCompleted:
 						j := CompletedCheckRun{handle{h}}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 )
 
 // TestCheckrun makes the calls of testCases: by the pure methods, and over each store.
@@ -15,7 +15,7 @@ func TestCheckrun(t *testing.T) { testPackage.Run(t) }
 
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
-var testCases = []fsmtest.Case{
+var testCases = []fsmcases.Case{
 	// create
 	{Do: "create", With: `{"suite":"suite","name":"name","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, Want: "created: (new) -> queued", After: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, Again: []string{`reused {"suite":"a","name":"name","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, `reused {"suite":"suite","name":"a","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, `reused {"suite":"suite","name":"name","head_sha":"a","is_actions":false,"output":{"output":13}}`, `reused {"suite":"suite","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":13}}`, `reused {"suite":"suite","name":"name","head_sha":"head_sha","is_actions":false,"output":{}}`}},
 	{Do: "create", With: `{"suite":"suite","name":"name","head_sha":"head_sha","is_actions":false}`, Want: "created: (new) -> queued", After: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":false}`},
@@ -113,16 +113,16 @@ var testCases = []fsmtest.Case{
 	{In: "pending", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "make_stale", Want: "stale: pending -> completed", After: `{"conclusion":"stale","completed_at":"@now"}`},
 	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "make_stale", Want: "stale: queued -> completed", After: `{"conclusion":"stale","completed_at":"@now"}`},
 	{In: "in_progress", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"started_at":"@now+1h7m"}`, Do: "make_stale", Want: "stale: in_progress -> completed", After: `{"conclusion":"stale","completed_at":"@now"}`},
-	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5},"created_at":"@now-336h","updated_at":"@now-336h"}`, Do: "make_stale", By: fsmtest.BySweep, Want: "stale: requested -> completed", After: `{"conclusion":"stale","completed_at":"@now"}`},
-	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5},"created_at":"@now-335h59m59.999999s","updated_at":"@now-335h59m59.999999s"}`, Do: "make_stale", By: fsmtest.BySweep},
-	{In: "waiting", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5},"created_at":"@now-336h","updated_at":"@now-336h"}`, Do: "make_stale", By: fsmtest.BySweep, Want: "stale: waiting -> completed", After: `{"conclusion":"stale","completed_at":"@now"}`},
-	{In: "waiting", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5},"created_at":"@now-335h59m59.999999s","updated_at":"@now-335h59m59.999999s"}`, Do: "make_stale", By: fsmtest.BySweep},
-	{In: "pending", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5},"created_at":"@now-336h","updated_at":"@now-336h"}`, Do: "make_stale", By: fsmtest.BySweep, Want: "stale: pending -> completed", After: `{"conclusion":"stale","completed_at":"@now"}`},
-	{In: "pending", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5},"created_at":"@now-335h59m59.999999s","updated_at":"@now-335h59m59.999999s"}`, Do: "make_stale", By: fsmtest.BySweep},
-	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"created_at":"@now-336h","updated_at":"@now-336h"}`, Do: "make_stale", By: fsmtest.BySweep, Want: "stale: queued -> completed", After: `{"conclusion":"stale","completed_at":"@now"}`},
-	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"created_at":"@now-335h59m59.999999s","updated_at":"@now-335h59m59.999999s"}`, Do: "make_stale", By: fsmtest.BySweep},
-	{In: "in_progress", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"started_at":"@now+1h7m","created_at":"@now-336h","updated_at":"@now-336h"}`, Do: "make_stale", By: fsmtest.BySweep, Want: "stale: in_progress -> completed", After: `{"conclusion":"stale","completed_at":"@now"}`},
-	{In: "in_progress", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"started_at":"@now+1h7m","created_at":"@now-335h59m59.999999s","updated_at":"@now-335h59m59.999999s"}`, Do: "make_stale", By: fsmtest.BySweep},
+	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5},"created_at":"@now-336h","updated_at":"@now-336h"}`, Do: "make_stale", By: fsmcases.BySweep, Want: "stale: requested -> completed", After: `{"conclusion":"stale","completed_at":"@now"}`},
+	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5},"created_at":"@now-335h59m59.999999s","updated_at":"@now-335h59m59.999999s"}`, Do: "make_stale", By: fsmcases.BySweep},
+	{In: "waiting", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5},"created_at":"@now-336h","updated_at":"@now-336h"}`, Do: "make_stale", By: fsmcases.BySweep, Want: "stale: waiting -> completed", After: `{"conclusion":"stale","completed_at":"@now"}`},
+	{In: "waiting", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5},"created_at":"@now-335h59m59.999999s","updated_at":"@now-335h59m59.999999s"}`, Do: "make_stale", By: fsmcases.BySweep},
+	{In: "pending", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5},"created_at":"@now-336h","updated_at":"@now-336h"}`, Do: "make_stale", By: fsmcases.BySweep, Want: "stale: pending -> completed", After: `{"conclusion":"stale","completed_at":"@now"}`},
+	{In: "pending", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5},"created_at":"@now-335h59m59.999999s","updated_at":"@now-335h59m59.999999s"}`, Do: "make_stale", By: fsmcases.BySweep},
+	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"created_at":"@now-336h","updated_at":"@now-336h"}`, Do: "make_stale", By: fsmcases.BySweep, Want: "stale: queued -> completed", After: `{"conclusion":"stale","completed_at":"@now"}`},
+	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"created_at":"@now-335h59m59.999999s","updated_at":"@now-335h59m59.999999s"}`, Do: "make_stale", By: fsmcases.BySweep},
+	{In: "in_progress", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"started_at":"@now+1h7m","created_at":"@now-336h","updated_at":"@now-336h"}`, Do: "make_stale", By: fsmcases.BySweep, Want: "stale: in_progress -> completed", After: `{"conclusion":"stale","completed_at":"@now"}`},
+	{In: "in_progress", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"started_at":"@now+1h7m","created_at":"@now-335h59m59.999999s","updated_at":"@now-335h59m59.999999s"}`, Do: "make_stale", By: fsmcases.BySweep},
 	// rerequest
 	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"action_required","started_at":"@now+1h7m","completed_at":"@now+1h8m"}`, Do: "rerequest", Want: "rerequested: completed -> completed", Effects: []string{"send_rerequested checkrun/m-1/2"}},
 	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"started_at":"@now+1h7m","completed_at":"@now+1h8m"}`, Do: "rerequest", Want: "refused invariant", NoStore: true},
@@ -137,7 +137,7 @@ var testCases = []fsmtest.Case{
 
 // testChecks are records, and the rules that each breaks: in each state one that is whole, and
 // then what is different in others.
-var testChecks = []fsmtest.Check{
+var testChecks = []fsmcases.Check{
 	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true}`},
 	{In: "requested", But: `{"is_actions":false}`, Broken: "is_actions == true"},
 	{In: "requested", But: `{"conclusion":"action_required"}`, Broken: "conclusion is absent"},
@@ -168,7 +168,7 @@ var testChecks = []fsmtest.Check{
 }
 
 // testGroups are groups of records, and what is made of each.
-var testGroups = []fsmtest.Group{
+var testGroups = []fsmcases.Group{
 	{State: "empty", Fields: `{"check_runs":0}`},
 	{Records: []string{`requested {"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true}`}, State: "queued", Fields: `{"suite":"suite","check_runs":1}`},
 	{Records: []string{`waiting {"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true}`}, State: "queued", Fields: `{"suite":"suite","check_runs":1}`},
@@ -180,7 +180,7 @@ var testGroups = []fsmtest.Group{
 }
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
-var testPackage = fsmtest.Package[CheckRun]{
+var testPackage = fsmcases.Package[CheckRun]{
 	Spec:    "../checkrun.yaml",
 	Version: 1, States: "requested, waiting, pending, queued, in_progress, completed (final)",
 	Fields: "suite, app, name, head_sha, is_actions, output, conclusion, started_at, completed_at",
@@ -200,31 +200,31 @@ var testPackage = fsmtest.Package[CheckRun]{
 	System: "make_stale",
 	Cases:  testCases, Checks: testChecks,
 	Groups:     testGroups,
-	Derived:    fsmtest.Derived{Entity: "CheckSuite", Key: "suite", States: "in_progress, queued, completed, empty"},
-	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Derived:    fsmcases.Derived{Entity: "CheckSuite", Key: "suite", States: "in_progress, queued, completed, empty"},
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
 	Equal: CheckRun.Equal, Can: CheckRun.Can, Pure: testPure,
 	Errors: map[string]error{
 		"not_own_app":       ErrNotOwnApp,
 		"actions_only":      ErrActionsOnly,
 		"stale_is_reserved": ErrStaleIsReserved,
 	},
-	Words: []fsmtest.Vocabulary{
-		fsmtest.Words("State", States(), "requested, waiting, pending, queued, in_progress, completed", ""),
-		fsmtest.Words("Conclusion", []Conclusion{ConclusionActionRequired, ConclusionCancelled, ConclusionFailure, ConclusionNeutral, ConclusionSuccess, ConclusionSkipped, ConclusionStale, ConclusionStartupFailure, ConclusionTimedOut}, "action_required, cancelled, failure, neutral, success, skipped, stale, startup_failure, timed_out", ""),
-		fsmtest.Words("CheckSuiteState", []CheckSuiteState{CheckSuiteStateInProgress, CheckSuiteStateQueued, CheckSuiteStateCompleted, CheckSuiteStateEmpty}, "in_progress, queued, completed, empty", ""),
+	Words: []fsmcases.Vocabulary{
+		fsmcases.Words("State", States(), "requested, waiting, pending, queued, in_progress, completed", ""),
+		fsmcases.Words("Conclusion", []Conclusion{ConclusionActionRequired, ConclusionCancelled, ConclusionFailure, ConclusionNeutral, ConclusionSuccess, ConclusionSkipped, ConclusionStale, ConclusionStartupFailure, ConclusionTimedOut}, "action_required, cancelled, failure, neutral, success, skipped, stale, startup_failure, timed_out", ""),
+		fsmcases.Words("CheckSuiteState", []CheckSuiteState{CheckSuiteStateInProgress, CheckSuiteStateQueued, CheckSuiteStateCompleted, CheckSuiteStateEmpty}, "in_progress, queued, completed, empty", ""),
 	},
-	Project: func(records []CheckRun) fsmtest.Projected {
+	Project: func(records []CheckRun) fsmcases.Projected {
 		p := Project(records)
-		return fsmtest.Projected{State: p.State.String(), Key: map[string]any{"suite": p.Suite}, Fields: map[string]any{"check_runs": p.CheckRuns}}
+		return fsmcases.Projected{State: p.State.String(), Key: map[string]any{"suite": p.Suite}, Fields: map[string]any{"check_runs": p.CheckRuns}}
 	},
 	Migrate: Migrate,
-	Open: func(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[CheckRun], error) {
+	Open: func(ctx context.Context, store fsm.Store, fx *fsmcases.Effects, opts ...fsm.Option) (*fsmcases.Durable[CheckRun], error) {
 		return testOpened(Open(ctx, store, testEffects{fx}, opts...))
 	},
 }
 
 // testPure calls the pure method of an operation.
-func testPure(r *CheckRun, operation string, c fsmtest.Call) (e any, err error) {
+func testPure(r *CheckRun, operation string, c fsmcases.Call) (e any, err error) {
 	switch operation {
 	case "create":
 		*r, e, err = Create(c.ID, testCreateInput(c), c.Actor, c.Now())
@@ -253,11 +253,11 @@ func testPure(r *CheckRun, operation string, c fsmtest.Call) (e any, err error) 
 }
 
 // testOpened is what the tests reach of an opened machine.
-var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+var testOpened = fsmcases.Opened((*Machine).Core, testCall)
 
 // testCall calls the method of an operation. Without at it makes a record, or lets the
 // machine pick one.
-func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmcases.Call) (Outcome, error) {
 	switch operation {
 	case "create":
 		return m.Create(ctx, c.ID, testCreateInput(c), c.Given())
@@ -283,42 +283,42 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "reset":
 		return m.Reset(ctx, at, c.Given())
 	}
-	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
+	return Outcome{}, &fsmcases.NotOfferedError{Operation: operation}
 }
 
-func testCreateInput(c fsmtest.Call) CreateInput {
+func testCreateInput(c fsmcases.Call) CreateInput {
 	return CreateInput{
 		Suite:     c.Text("suite"),
 		Name:      c.Text("name"),
 		HeadSha:   c.Text("head_sha"),
 		IsActions: c.Bool("is_actions"),
-		Output:    fsmtest.Opt(c, "output", fsmtest.Call.JSON),
+		Output:    fsmcases.Opt(c, "output", fsmcases.Call.JSON),
 	}
 }
 
-func testDescribeInput(c fsmtest.Call) DescribeInput {
+func testDescribeInput(c fsmcases.Call) DescribeInput {
 	return DescribeInput{
-		Name:   fsmtest.Opt(c, "name", fsmtest.Call.Text),
-		Output: fsmtest.Opt(c, "output", fsmtest.Call.JSON),
+		Name:   fsmcases.Opt(c, "name", fsmcases.Call.Text),
+		Output: fsmcases.Opt(c, "output", fsmcases.Call.JSON),
 	}
 }
 
-func testCompleteInput(c fsmtest.Call) CompleteInput {
+func testCompleteInput(c fsmcases.Call) CompleteInput {
 	return CompleteInput{
-		Conclusion: fsmtest.Word[Conclusion](c, "conclusion"),
-		Output:     fsmtest.Opt(c, "output", fsmtest.Call.JSON),
+		Conclusion: fsmcases.Word[Conclusion](c, "conclusion"),
+		Output:     fsmcases.Opt(c, "output", fsmcases.Call.JSON),
 	}
 }
 
-func testConcludeAgainInput(c fsmtest.Call) ConcludeAgainInput {
+func testConcludeAgainInput(c fsmcases.Call) ConcludeAgainInput {
 	return ConcludeAgainInput{
-		Conclusion: fsmtest.Word[Conclusion](c, "conclusion"),
-		Output:     fsmtest.Opt(c, "output", fsmtest.Call.JSON),
+		Conclusion: fsmcases.Word[Conclusion](c, "conclusion"),
+		Output:     fsmcases.Opt(c, "output", fsmcases.Call.JSON),
 	}
 }
 
 // testEffects notes what is performed.
-type testEffects struct{ fx *fsmtest.Effects }
+type testEffects struct{ fx *fsmcases.Effects }
 
 func (x testEffects) SendRerequested(ctx context.Context, r CheckRun, key string, e fsm.Event) error {
 	return x.fx.Perform("send_rerequested", r.Ref(), key, e, nil)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 )
 
 // engineMatrix says what each operation does to a record in each state, and what
@@ -145,7 +145,7 @@ func engineReach(machine any) *enginetest.Engine[Container] {
 		},
 		Operations: map[string]enginetest.Ways[Container]{
 			"create": {
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]Outcome, error) {
+				Enter: func(ctx context.Context, n int, c fsmcases.Call) ([]Outcome, error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
 					j, err := h.Create(ctx, c.ID, testCreateInput(c), c.Given())
@@ -156,7 +156,7 @@ func engineReach(machine any) *enginetest.Engine[Container] {
 				},
 			},
 			"finish_create": {
-				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateCreating:
 						j := CreatingContainer{handle{h}}
@@ -170,7 +170,7 @@ func engineReach(machine any) *enginetest.Engine[Container] {
 				},
 			},
 			"fail_create": {
-				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateCreating:
 						j := CreatingContainer{handle{h}}
@@ -184,7 +184,7 @@ func engineReach(machine any) *enginetest.Engine[Container] {
 				},
 			},
 			"start": {
-				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateCreated:
 						j := CreatedContainer{createdFields{handle{h}}}
@@ -198,7 +198,7 @@ func engineReach(machine any) *enginetest.Engine[Container] {
 				},
 			},
 			"fail_start": {
-				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateCreated:
 						j := CreatedContainer{createdFields{handle{h}}}
@@ -212,7 +212,7 @@ func engineReach(machine any) *enginetest.Engine[Container] {
 				},
 			},
 			"kill": {
-				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateCreated:
 						j := CreatedContainer{createdFields{handle{h}}}
@@ -227,7 +227,7 @@ func engineReach(machine any) *enginetest.Engine[Container] {
 				},
 			},
 			"exit": {
-				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateCreated:
 						j := CreatedContainer{createdFields{handle{h}}}
@@ -248,7 +248,7 @@ func engineReach(machine any) *enginetest.Engine[Container] {
 				},
 			},
 			"delete": {
-				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateStopped:
 						j := StoppedContainer{handle{h}}

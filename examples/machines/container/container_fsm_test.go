@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 )
 
 // TestContainer makes the calls of testCases: by the pure methods, and over each store.
@@ -15,7 +15,7 @@ func TestContainer(t *testing.T) { testPackage.Run(t) }
 
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
-var testCases = []fsmtest.Case{
+var testCases = []fsmcases.Case{
 	// create
 	{Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Want: "create: (new) -> creating", After: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Effects: []string{"make_environment container/m-1/1"}},
 	{Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`, Want: "create: (new) -> creating", After: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`, Effects: []string{"make_environment container/m-1/1"}},
@@ -67,7 +67,7 @@ var testCases = []fsmtest.Case{
 
 // testChecks are records, and the rules that each breaks: in each state one that is whole, and
 // then what is different in others.
-var testChecks = []fsmtest.Check{
+var testChecks = []fsmcases.Check{
 	{In: "creating", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`},
 	{In: "creating", But: `{"pid":0}`, Broken: "pid; pid is absent"},
 	{In: "creating", But: `{"pid":7}`, Broken: "pid is absent"},
@@ -100,7 +100,7 @@ var testChecks = []fsmtest.Check{
 }
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
-var testPackage = fsmtest.Package[Container]{
+var testPackage = fsmcases.Package[Container]{
 	Spec:    "../container.yaml",
 	Version: 1, States: "creating, created, running, stopped, deleted (terminal)",
 	Fields: "container_id, oci_version, bundle, annotations, pid, exit_code",
@@ -117,22 +117,22 @@ var testPackage = fsmtest.Package[Container]{
 	},
 	System: "destroy",
 	Cases:  testCases, Checks: testChecks,
-	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
 	Equal: Container.Equal, Can: Container.Can, Pure: testPure,
 	Errors: map[string]error{
 		"id_in_use": ErrIDInUse,
 	},
-	Words: []fsmtest.Vocabulary{
-		fsmtest.Words("State", States(), "creating, created, running, stopped, deleted", ""),
+	Words: []fsmcases.Vocabulary{
+		fsmcases.Words("State", States(), "creating, created, running, stopped, deleted", ""),
 	},
 	Migrate: Migrate,
-	Open: func(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Container], error) {
+	Open: func(ctx context.Context, store fsm.Store, fx *fsmcases.Effects, opts ...fsm.Option) (*fsmcases.Durable[Container], error) {
 		return testOpened(Open(ctx, store, testEffects{fx}, opts...))
 	},
 }
 
 // testPure calls the pure method of an operation.
-func testPure(r *Container, operation string, c fsmtest.Call) (e any, err error) {
+func testPure(r *Container, operation string, c fsmcases.Call) (e any, err error) {
 	switch operation {
 	case "create":
 		*r, e, err = Create(c.ID, testCreateInput(c), c.Now())
@@ -157,11 +157,11 @@ func testPure(r *Container, operation string, c fsmtest.Call) (e any, err error)
 }
 
 // testOpened is what the tests reach of an opened machine.
-var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+var testOpened = fsmcases.Opened((*Machine).Core, testCall)
 
 // testCall calls the method of an operation. Without at it makes a record, or lets the
 // machine pick one.
-func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmcases.Call) (Outcome, error) {
 	switch operation {
 	case "create":
 		return m.Create(ctx, c.ID, testCreateInput(c), c.Given())
@@ -182,20 +182,20 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "delete":
 		return m.Delete(ctx, at, c.Given())
 	}
-	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
+	return Outcome{}, &fsmcases.NotOfferedError{Operation: operation}
 }
 
-func testCreateInput(c fsmtest.Call) CreateInput {
+func testCreateInput(c fsmcases.Call) CreateInput {
 	return CreateInput{
 		ContainerID: c.Text("container_id"),
 		OciVersion:  c.Text("oci_version"),
 		Bundle:      c.Text("bundle"),
-		Annotations: fsmtest.Opt(c, "annotations", fsmtest.Call.JSON),
+		Annotations: fsmcases.Opt(c, "annotations", fsmcases.Call.JSON),
 	}
 }
 
 // testEffects notes what is performed.
-type testEffects struct{ fx *fsmtest.Effects }
+type testEffects struct{ fx *fsmcases.Effects }
 
 func (x testEffects) MakeEnvironment(ctx context.Context, r Container, key string, e fsm.Event) error {
 	return x.fx.Perform("make_environment", r.Ref(), key, e, nil)

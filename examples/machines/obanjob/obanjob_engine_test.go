@@ -9,7 +9,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 )
 
 // engineMatrix says what each operation does to a record in each state, and what
@@ -233,7 +233,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 		},
 		Operations: map[string]enginetest.Ways[Job]{
 			"insert": {
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]Outcome, error) {
+				Enter: func(ctx context.Context, n int, c fsmcases.Call) ([]Outcome, error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
 					j, err := h.Insert(ctx, c.ID, testInsertInput(c), c.Given())
@@ -244,14 +244,14 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"fetch": {
-				Pick: func(ctx context.Context, n int, c fsmtest.Call) ([]Outcome, error) {
+				Pick: func(ctx context.Context, n int, c fsmcases.Call) ([]Outcome, error) {
 					if n > 0 {
 						return m.FetchN(ctx, n, FetchInput{Queue: c.Text("queue")}, c.Given())
 					}
 					out, err := m.Fetch(ctx, FetchInput{Queue: c.Text("queue")}, c.Given())
 					return []Outcome{out}, err
 				},
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]Outcome, error) {
+				Enter: func(ctx context.Context, n int, c fsmcases.Call) ([]Outcome, error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
 					if n > 0 {
@@ -268,7 +268,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 					}
 					return []Outcome{j.Outcome()}, nil
 				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateAvailable:
 						j := AvailableJob{handle{h}}
@@ -282,7 +282,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"complete": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateExecuting:
 						j := ExecutingJob{handle{h}}
@@ -296,7 +296,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"fail": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					told := func(next AfterFail) string {
 						switch next.(type) {
 						case RetryableJob:
@@ -319,7 +319,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"snooze": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateExecuting:
 						j := ExecutingJob{handle{h}}
@@ -333,7 +333,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"cancel_work": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateExecuting:
 						j := ExecutingJob{handle{h}}
@@ -347,7 +347,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"discard": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateExecuting:
 						j := ExecutingJob{handle{h}}
@@ -361,7 +361,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"cancel": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateScheduled:
 						j := ScheduledJob{handle{h}}
@@ -396,7 +396,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"retry": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateScheduled:
 						j := ScheduledJob{handle{h}}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 )
 
 // TestObanjob makes the calls of testCases: by the pure methods, and over each store.
@@ -15,7 +15,7 @@ func TestObanjob(t *testing.T) { testPackage.Run(t) }
 
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
-var testCases = []fsmtest.Case{
+var testCases = []fsmcases.Case{
 	// insert
 	{Do: "insert", With: `{"worker":"worker","queue":"queue","args":{"args":15},"priority":0,"max_attempts":17,"scheduled_at":"@now+1h18m"}`, Want: "inserted: (new) -> scheduled", After: `{"worker":"worker","queue":"queue","args":{"args":15},"priority":0,"max_attempts":17,"scheduled_at":"@now+1h18m"}`, Again: []string{`reused {"worker":"a","queue":"queue","args":{"args":15},"priority":0,"max_attempts":17,"scheduled_at":"@now+1h18m"}`, `reused {"worker":"worker","queue":"a","args":{"args":15},"priority":0,"max_attempts":17,"scheduled_at":"@now+1h18m"}`, `reused {"worker":"worker","queue":"queue","args":{},"priority":0,"max_attempts":17,"scheduled_at":"@now+1h18m"}`, `reused {"worker":"worker","queue":"queue","args":{"args":15},"priority":7,"max_attempts":17,"scheduled_at":"@now+1h18m"}`, `reused {"worker":"worker","queue":"queue","args":{"args":15},"priority":0,"max_attempts":0,"scheduled_at":"@now+1h18m"}`, `replayed {"worker":"worker","queue":"queue","args":{"args":15},"priority":0,"max_attempts":17,"scheduled_at":"@now+1h"}`}},
 	{Do: "insert", With: `{"worker":"a","queue":"b","args":"c","priority":0,"max_attempts":0,"scheduled_at":"@now"}`, By: "d", Want: "refused guard may_be_tried (no_attempts)"},
@@ -42,10 +42,10 @@ var testCases = []fsmtest.Case{
 	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"@now+1h6m","attempted_at":"@now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "stage", Want: "staged: scheduled -> available"},
 	{In: "retryable", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"@now+1h6m","attempted_at":"@now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "stage", Want: "staged: retryable -> available"},
 	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"@now+1h6m","attempted_at":"@now+1h7m","attempted_by":"attempted_by","error":{"error":9},"completed_at":"@now+1h"}`, Do: "stage", Want: "refused invariant", NoStore: true},
-	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"@now","attempted_at":"@now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "stage", By: fsmtest.BySweep, Want: "staged: scheduled -> available"},
-	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"@now+1µs","attempted_at":"@now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "stage", By: fsmtest.BySweep},
-	{In: "retryable", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"@now","attempted_at":"@now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "stage", By: fsmtest.BySweep, Want: "staged: retryable -> available"},
-	{In: "retryable", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"@now+1µs","attempted_at":"@now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "stage", By: fsmtest.BySweep},
+	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"@now","attempted_at":"@now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "stage", By: fsmcases.BySweep, Want: "staged: scheduled -> available"},
+	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"@now+1µs","attempted_at":"@now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "stage", By: fsmcases.BySweep},
+	{In: "retryable", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"@now","attempted_at":"@now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "stage", By: fsmcases.BySweep, Want: "staged: retryable -> available"},
+	{In: "retryable", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"@now+1µs","attempted_at":"@now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "stage", By: fsmcases.BySweep},
 	// fetch
 	{In: "available", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"@now+1h6m","attempted_at":"@now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "fetch", With: `{"queue":"queue"}`, Want: "fetched: available -> executing", After: `{"attempt":1,"attempted_at":"@now","attempted_by":"ann"}`, Again: []string{`reused {"queue":"a"}`}},
 	{In: "available", Given: `{"worker":"a","queue":"b","args":"c","max_attempts":1,"scheduled_at":"@now"}`, Do: "fetch", With: `{"queue":"f"}`, By: "g", Want: "fetched: available -> executing", After: `{"attempt":1,"attempted_at":"@now","attempted_by":"g"}`},
@@ -121,13 +121,13 @@ var testCases = []fsmtest.Case{
 	{In: "executing", Given: `{"worker":"b","queue":"c","args":"d","max_attempts":2,"attempt":1,"scheduled_at":"@now","attempted_at":"@now","attempted_by":"a"}`, Do: "rescue", Want: "rescued: executing -> available"},
 	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"attempt":1,"scheduled_at":"@now+1h6m","attempted_at":"@now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "rescue", Want: "refused invariant", NoStore: true},
 	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":1,"attempt":1,"scheduled_at":"@now+1h6m","attempted_at":"@now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "rescue", Want: "rescued: executing -> discarded", After: `{"discarded_at":"@now"}`},
-	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":1,"attempt":1,"scheduled_at":"@now+1h6m","attempted_at":"@now-1h","attempted_by":"attempted_by","error":{"error":9}}`, Do: "rescue", By: fsmtest.BySweep, Want: "rescued: executing -> discarded", After: `{"discarded_at":"@now"}`},
-	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":1,"attempt":1,"scheduled_at":"@now+1h6m","attempted_at":"@now-59m59.999999s","attempted_by":"attempted_by","error":{"error":9}}`, Do: "rescue", By: fsmtest.BySweep},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":1,"attempt":1,"scheduled_at":"@now+1h6m","attempted_at":"@now-1h","attempted_by":"attempted_by","error":{"error":9}}`, Do: "rescue", By: fsmcases.BySweep, Want: "rescued: executing -> discarded", After: `{"discarded_at":"@now"}`},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":1,"attempt":1,"scheduled_at":"@now+1h6m","attempted_at":"@now-59m59.999999s","attempted_by":"attempted_by","error":{"error":9}}`, Do: "rescue", By: fsmcases.BySweep},
 }
 
 // testChecks are records, and the rules that each breaks: in each state one that is whole, and
 // then what is different in others.
-var testChecks = []fsmtest.Check{
+var testChecks = []fsmcases.Check{
 	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"@now+1h6m"}`},
 	{In: "scheduled", But: `{"priority":0}`},
 	{In: "scheduled", But: `{"priority":-1}`, Broken: "priority"},
@@ -210,7 +210,7 @@ var testChecks = []fsmtest.Check{
 }
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
-var testPackage = fsmtest.Package[Job]{
+var testPackage = fsmcases.Package[Job]{
 	Spec:    "../obanjob.yaml",
 	Version: 1, States: "scheduled, available, executing, retryable, completed (final), cancelled (final), discarded (final)",
 	Fields: "worker, queue, args, priority, max_attempts, attempt, scheduled_at, attempted_at, attempted_by, error, completed_at, cancelled_at, discarded_at",
@@ -229,23 +229,23 @@ var testPackage = fsmtest.Package[Job]{
 	},
 	System: "stage, rescue",
 	Cases:  testCases, Checks: testChecks,
-	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
 	Equal: Job.Equal, Can: Job.Can, Pure: testPure,
 	Errors: map[string]error{
 		"no_attempts":     ErrNoAttempts,
 		"out_of_attempts": ErrOutOfAttempts,
 	},
-	Words: []fsmtest.Vocabulary{
-		fsmtest.Words("State", States(), "scheduled, available, executing, retryable, completed, cancelled, discarded", ""),
+	Words: []fsmcases.Vocabulary{
+		fsmcases.Words("State", States(), "scheduled, available, executing, retryable, completed, cancelled, discarded", ""),
 	},
 	Migrate: Migrate,
-	Open: func(ctx context.Context, store fsm.Store, _ *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Job], error) {
+	Open: func(ctx context.Context, store fsm.Store, _ *fsmcases.Effects, opts ...fsm.Option) (*fsmcases.Durable[Job], error) {
 		return testOpened(Open(ctx, store, opts...))
 	},
 }
 
 // testPure calls the pure method of an operation.
-func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
+func testPure(r *Job, operation string, c fsmcases.Call) (e any, err error) {
 	switch operation {
 	case "insert":
 		*r, e, err = Insert(c.ID, testInsertInput(c), c.Now())
@@ -274,11 +274,11 @@ func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
 }
 
 // testOpened is what the tests reach of an opened machine.
-var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+var testOpened = fsmcases.Opened((*Machine).Core, testCall)
 
 // testCall calls the method of an operation. Without at it makes a record, or lets the
 // machine pick one.
-func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmcases.Call) (Outcome, error) {
 	switch operation {
 	case "insert":
 		return m.Insert(ctx, c.ID, testInsertInput(c), c.Given())
@@ -308,10 +308,10 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 		// Nobody but the engine calls it.
 		return m.core.Apply(ctx, at, rescueCall(opRescue, c.GivenBySystem()))
 	}
-	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
+	return Outcome{}, &fsmcases.NotOfferedError{Operation: operation}
 }
 
-func testInsertInput(c fsmtest.Call) InsertInput {
+func testInsertInput(c fsmcases.Call) InsertInput {
 	return InsertInput{
 		Worker:      c.Text("worker"),
 		Queue:       c.Text("queue"),
@@ -322,6 +322,6 @@ func testInsertInput(c fsmtest.Call) InsertInput {
 	}
 }
 
-func testFailInput(c fsmtest.Call) FailInput {
+func testFailInput(c fsmcases.Call) FailInput {
 	return FailInput{RetryAt: c.Time("retry_at"), Error: c.JSON("error")}
 }

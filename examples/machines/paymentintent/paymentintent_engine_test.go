@@ -9,7 +9,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 )
 
 // engineMatrix says what each operation does to a record in each state, and what
@@ -305,7 +305,7 @@ func engineReach(machine any) *enginetest.Engine[PaymentIntent] {
 		},
 		Operations: map[string]enginetest.Ways[PaymentIntent]{
 			"create": {
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]Outcome, error) {
+				Enter: func(ctx context.Context, n int, c fsmcases.Call) ([]Outcome, error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
 					j, err := h.Create(ctx, c.ID, testCreateInput(c), c.Given())
@@ -316,7 +316,7 @@ func engineReach(machine any) *enginetest.Engine[PaymentIntent] {
 				},
 			},
 			"update": {
-				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRequiresPaymentMethod:
 						j := RequiresPaymentMethodPaymentIntent{handle{h}}
@@ -335,7 +335,7 @@ func engineReach(machine any) *enginetest.Engine[PaymentIntent] {
 				},
 			},
 			"attach": {
-				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRequiresPaymentMethod:
 						j := RequiresPaymentMethodPaymentIntent{handle{h}}
@@ -353,7 +353,7 @@ func engineReach(machine any) *enginetest.Engine[PaymentIntent] {
 				},
 			},
 			"confirm": {
-				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmcases.Call) (out Outcome, end string, err error) {
 					told := func(next AfterConfirm) string {
 						switch next.(type) {
 						case RequiresPaymentMethodPaymentIntent:
@@ -384,7 +384,7 @@ func engineReach(machine any) *enginetest.Engine[PaymentIntent] {
 				},
 			},
 			"settle_action": {
-				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmcases.Call) (out Outcome, end string, err error) {
 					told := func(next AfterSettleAction) string {
 						switch next.(type) {
 						case RequiresPaymentMethodPaymentIntent:
@@ -413,7 +413,7 @@ func engineReach(machine any) *enginetest.Engine[PaymentIntent] {
 				},
 			},
 			"settle": {
-				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmcases.Call) (out Outcome, end string, err error) {
 					told := func(next AfterSettle) string {
 						switch next.(type) {
 						case RequiresPaymentMethodPaymentIntent:
@@ -438,7 +438,7 @@ func engineReach(machine any) *enginetest.Engine[PaymentIntent] {
 				},
 			},
 			"increment_authorization": {
-				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRequiresCapture:
 						j := RequiresCapturePaymentIntent{handle{h}}
@@ -449,7 +449,7 @@ func engineReach(machine any) *enginetest.Engine[PaymentIntent] {
 				},
 			},
 			"capture": {
-				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmcases.Call) (out Outcome, end string, err error) {
 					told := func(next AfterCapture) string {
 						switch next.(type) {
 						case ProcessingPaymentIntent:
@@ -472,39 +472,39 @@ func engineReach(machine any) *enginetest.Engine[PaymentIntent] {
 				},
 			},
 			"cancel": {
-				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRequiresPaymentMethod:
 						j := RequiresPaymentMethodPaymentIntent{handle{h}}
-						next, err := j.Cancel(ctx, CancelInput{CancellationReason: fsmtest.Word[CancellationReason](c, "cancellation_reason")})
+						next, err := j.Cancel(ctx, CancelInput{CancellationReason: fsmcases.Word[CancellationReason](c, "cancellation_reason")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "canceled", nil
 					case StateRequiresConfirmation:
 						j := RequiresConfirmationPaymentIntent{requiresConfirmationFields{handle{h}}}
-						next, err := j.Cancel(ctx, CancelInput{CancellationReason: fsmtest.Word[CancellationReason](c, "cancellation_reason")})
+						next, err := j.Cancel(ctx, CancelInput{CancellationReason: fsmcases.Word[CancellationReason](c, "cancellation_reason")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "canceled", nil
 					case StateRequiresAction:
 						j := RequiresActionPaymentIntent{handle{h}}
-						next, err := j.Cancel(ctx, CancelInput{CancellationReason: fsmtest.Word[CancellationReason](c, "cancellation_reason")})
+						next, err := j.Cancel(ctx, CancelInput{CancellationReason: fsmcases.Word[CancellationReason](c, "cancellation_reason")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "canceled", nil
 					case StateProcessing:
 						j := ProcessingPaymentIntent{requiresConfirmationFields{handle{h}}}
-						next, err := j.Cancel(ctx, CancelInput{CancellationReason: fsmtest.Word[CancellationReason](c, "cancellation_reason")})
+						next, err := j.Cancel(ctx, CancelInput{CancellationReason: fsmcases.Word[CancellationReason](c, "cancellation_reason")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "canceled", nil
 					case StateRequiresCapture:
 						j := RequiresCapturePaymentIntent{handle{h}}
-						next, err := j.Cancel(ctx, CancelInput{CancellationReason: fsmtest.Word[CancellationReason](c, "cancellation_reason")})
+						next, err := j.Cancel(ctx, CancelInput{CancellationReason: fsmcases.Word[CancellationReason](c, "cancellation_reason")})
 						if err != nil {
 							return out, end, err
 						}

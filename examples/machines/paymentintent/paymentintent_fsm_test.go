@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 )
 
 // TestPaymentintent makes the calls of testCases: by the pure methods, and over each store.
@@ -15,7 +15,7 @@ func TestPaymentintent(t *testing.T) { testPackage.Run(t) }
 
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
-var testCases = []fsmtest.Case{
+var testCases = []fsmcases.Case{
 	// create
 	{Do: "create", With: `{"amount":14,"currency":"currency","capture_method":"automatic","confirmation_method":"automatic","payment_method":"payment_method"}`, Want: "created: (new) -> requires_confirmation", After: `{"amount":14,"currency":"currency","capture_method":"automatic","confirmation_method":"automatic","payment_method":"payment_method","amount_capturable":0,"amount_received":0}`, Again: []string{`reused {"amount":7,"currency":"currency","capture_method":"automatic","confirmation_method":"automatic","payment_method":"payment_method"}`, `reused {"amount":14,"currency":"a","capture_method":"automatic","confirmation_method":"automatic","payment_method":"payment_method"}`, `reused {"amount":14,"currency":"currency","capture_method":"manual","confirmation_method":"automatic","payment_method":"payment_method"}`, `reused {"amount":14,"currency":"currency","capture_method":"automatic","confirmation_method":"manual","payment_method":"payment_method"}`, `reused {"amount":14,"currency":"currency","capture_method":"automatic","confirmation_method":"automatic","payment_method":"a"}`}},
 	{Do: "create", With: `{"amount":14,"currency":"currency","capture_method":"automatic","confirmation_method":"automatic"}`, Want: "created: (new) -> requires_payment_method", After: `{"amount":14,"currency":"currency","capture_method":"automatic","confirmation_method":"automatic","amount_capturable":0,"amount_received":0}`},
@@ -131,8 +131,8 @@ var testCases = []fsmtest.Case{
 	{In: "requires_capture", Given: `{"amount":1,"currency":"currency","capture_method":"automatic","confirmation_method":"automatic","payment_method":"payment_method","amount_capturable":1,"capture_before":"@now+1h7m","last_payment_error":"last_payment_error","confirmations":11,"cancellation_reason":"duplicate"}`, Do: "expire_authorization", Want: "authorization_expired: requires_capture -> canceled", After: `{"amount_capturable":0,"capture_before":null,"canceled_at":"@now","cancellation_reason":"automatic"}`},
 	{In: "requires_capture", Given: `{"currency":"currency","capture_method":"automatic","confirmation_method":"automatic","payment_method":"payment_method","amount_capturable":1,"capture_before":"@now+1h7m","last_payment_error":"last_payment_error","confirmations":11,"cancellation_reason":"duplicate"}`, Do: "expire_authorization", Want: "refused invariant", NoStore: true},
 	{In: "requires_capture", Given: `{"amount":1,"currency":"currency","capture_method":"automatic","confirmation_method":"automatic","payment_method":"payment_method","amount_capturable":1,"capture_before":"@now+1h7m","last_payment_error":"last_payment_error","confirmations":11,"cancellation_reason":"automatic"}`, Do: "expire_authorization", Want: "authorization_expired: requires_capture -> canceled", After: `{"amount_capturable":0,"capture_before":null,"canceled_at":"@now"}`},
-	{In: "requires_capture", Given: `{"amount":1,"currency":"currency","capture_method":"automatic","confirmation_method":"automatic","payment_method":"payment_method","amount_capturable":1,"capture_before":"@now","last_payment_error":"last_payment_error","confirmations":11,"cancellation_reason":"duplicate"}`, Do: "expire_authorization", By: fsmtest.BySweep, Want: "authorization_expired: requires_capture -> canceled", After: `{"amount_capturable":0,"capture_before":null,"canceled_at":"@now","cancellation_reason":"automatic"}`},
-	{In: "requires_capture", Given: `{"amount":1,"currency":"currency","capture_method":"automatic","confirmation_method":"automatic","payment_method":"payment_method","amount_capturable":1,"capture_before":"@now+1µs","last_payment_error":"last_payment_error","confirmations":11,"cancellation_reason":"duplicate"}`, Do: "expire_authorization", By: fsmtest.BySweep},
+	{In: "requires_capture", Given: `{"amount":1,"currency":"currency","capture_method":"automatic","confirmation_method":"automatic","payment_method":"payment_method","amount_capturable":1,"capture_before":"@now","last_payment_error":"last_payment_error","confirmations":11,"cancellation_reason":"duplicate"}`, Do: "expire_authorization", By: fsmcases.BySweep, Want: "authorization_expired: requires_capture -> canceled", After: `{"amount_capturable":0,"capture_before":null,"canceled_at":"@now","cancellation_reason":"automatic"}`},
+	{In: "requires_capture", Given: `{"amount":1,"currency":"currency","capture_method":"automatic","confirmation_method":"automatic","payment_method":"payment_method","amount_capturable":1,"capture_before":"@now+1µs","last_payment_error":"last_payment_error","confirmations":11,"cancellation_reason":"duplicate"}`, Do: "expire_authorization", By: fsmcases.BySweep},
 	// cancel
 	{In: "requires_payment_method", Given: `{"amount":1,"currency":"currency","capture_method":"automatic","confirmation_method":"automatic","confirmations":11}`, Do: "cancel", With: `{"cancellation_reason":"duplicate"}`, Want: "canceled: requires_payment_method -> canceled", After: `{"canceled_at":"@now","cancellation_reason":"duplicate"}`, Again: []string{`reused {"cancellation_reason":"fraudulent"}`}},
 	{In: "requires_confirmation", Given: `{"amount":1,"currency":"currency","capture_method":"automatic","confirmation_method":"automatic","payment_method":"payment_method","last_payment_error":"last_payment_error","confirmations":11,"cancellation_reason":"duplicate"}`, Do: "cancel", With: `{"cancellation_reason":"duplicate"}`, Want: "canceled: requires_confirmation -> canceled", After: `{"canceled_at":"@now"}`},
@@ -155,7 +155,7 @@ var testCases = []fsmtest.Case{
 
 // testChecks are records, and the rules that each breaks: in each state one that is whole, and
 // then what is different in others.
-var testChecks = []fsmtest.Check{
+var testChecks = []fsmcases.Check{
 	{In: "requires_payment_method", Given: `{"amount":1,"currency":"currency","capture_method":"automatic","confirmation_method":"automatic","confirmations":11}`},
 	{In: "requires_payment_method", But: `{"amount":0}`, Broken: "amount"},
 	{In: "requires_payment_method", But: `{"amount":7}`},
@@ -265,7 +265,7 @@ var testChecks = []fsmtest.Check{
 }
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
-var testPackage = fsmtest.Package[PaymentIntent]{
+var testPackage = fsmcases.Package[PaymentIntent]{
 	Spec:    "../paymentintent.yaml",
 	Version: 1, States: "requires_payment_method, requires_confirmation, requires_action, processing, requires_capture, succeeded (terminal), canceled (terminal)",
 	Fields: "amount, currency, capture_method, confirmation_method, payment_method, next_action, amount_capturable, capture_before, amount_received, last_payment_error, confirmations, canceled_at, cancellation_reason",
@@ -283,7 +283,7 @@ var testPackage = fsmtest.Package[PaymentIntent]{
 	},
 	System: "expire_authorization",
 	Cases:  testCases, Checks: testChecks,
-	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
 	Equal: PaymentIntent.Equal, Can: PaymentIntent.Can, Pure: testPure,
 	Errors: map[string]error{
 		"not_more":           ErrNotMore,
@@ -291,23 +291,23 @@ var testPackage = fsmtest.Package[PaymentIntent]{
 		"incomplete_outcome": ErrIncompleteOutcome,
 		"already_captured":   ErrAlreadyCaptured,
 	},
-	Words: []fsmtest.Vocabulary{
-		fsmtest.Words("State", States(), "requires_payment_method, requires_confirmation, requires_action, processing, requires_capture, succeeded, canceled", ""),
-		fsmtest.Words("CaptureMethod", []CaptureMethod{CaptureMethodAutomatic, CaptureMethodManual}, "automatic, manual", ""),
-		fsmtest.Words("ConfirmationMethod", []ConfirmationMethod{ConfirmationMethodAutomatic, ConfirmationMethodManual}, "automatic, manual", ""),
-		fsmtest.Words("CancellationReason", []CancellationReason{CancellationReasonDuplicate, CancellationReasonFraudulent, CancellationReasonRequestedByCustomer, CancellationReasonAbandoned, CancellationReasonAutomatic}, "duplicate, fraudulent, requested_by_customer, abandoned, automatic", ""),
-		fsmtest.Words("ConfirmOutcome", []ConfirmOutcome{ConfirmOutcomeAction, ConfirmOutcomeProcessing, ConfirmOutcomeApproved, ConfirmOutcomeDeclined}, "action, processing, approved, declined", ""),
-		fsmtest.Words("SettleActionOutcome", []SettleActionOutcome{SettleActionOutcomeProcessing, SettleActionOutcomeApproved, SettleActionOutcomeDeclined}, "processing, approved, declined", ""),
-		fsmtest.Words("SettleOutcome", []SettleOutcome{SettleOutcomeApproved, SettleOutcomeDeclined}, "approved, declined", ""),
+	Words: []fsmcases.Vocabulary{
+		fsmcases.Words("State", States(), "requires_payment_method, requires_confirmation, requires_action, processing, requires_capture, succeeded, canceled", ""),
+		fsmcases.Words("CaptureMethod", []CaptureMethod{CaptureMethodAutomatic, CaptureMethodManual}, "automatic, manual", ""),
+		fsmcases.Words("ConfirmationMethod", []ConfirmationMethod{ConfirmationMethodAutomatic, ConfirmationMethodManual}, "automatic, manual", ""),
+		fsmcases.Words("CancellationReason", []CancellationReason{CancellationReasonDuplicate, CancellationReasonFraudulent, CancellationReasonRequestedByCustomer, CancellationReasonAbandoned, CancellationReasonAutomatic}, "duplicate, fraudulent, requested_by_customer, abandoned, automatic", ""),
+		fsmcases.Words("ConfirmOutcome", []ConfirmOutcome{ConfirmOutcomeAction, ConfirmOutcomeProcessing, ConfirmOutcomeApproved, ConfirmOutcomeDeclined}, "action, processing, approved, declined", ""),
+		fsmcases.Words("SettleActionOutcome", []SettleActionOutcome{SettleActionOutcomeProcessing, SettleActionOutcomeApproved, SettleActionOutcomeDeclined}, "processing, approved, declined", ""),
+		fsmcases.Words("SettleOutcome", []SettleOutcome{SettleOutcomeApproved, SettleOutcomeDeclined}, "approved, declined", ""),
 	},
 	Migrate: Migrate,
-	Open: func(ctx context.Context, store fsm.Store, _ *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[PaymentIntent], error) {
+	Open: func(ctx context.Context, store fsm.Store, _ *fsmcases.Effects, opts ...fsm.Option) (*fsmcases.Durable[PaymentIntent], error) {
 		return testOpened(Open(ctx, store, opts...))
 	},
 }
 
 // testPure calls the pure method of an operation.
-func testPure(r *PaymentIntent, operation string, c fsmtest.Call) (e any, err error) {
+func testPure(r *PaymentIntent, operation string, c fsmcases.Call) (e any, err error) {
 	switch operation {
 	case "create":
 		*r, e, err = Create(c.ID, testCreateInput(c), c.Now())
@@ -328,17 +328,17 @@ func testPure(r *PaymentIntent, operation string, c fsmtest.Call) (e any, err er
 	case "expire_authorization":
 		return r.ExpireAuthorization(c.Now())
 	case "cancel":
-		return r.Cancel(CancelInput{CancellationReason: fsmtest.Word[CancellationReason](c, "cancellation_reason")}, c.Now())
+		return r.Cancel(CancelInput{CancellationReason: fsmcases.Word[CancellationReason](c, "cancellation_reason")}, c.Now())
 	}
 	return e, err
 }
 
 // testOpened is what the tests reach of an opened machine.
-var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+var testOpened = fsmcases.Opened((*Machine).Core, testCall)
 
 // testCall calls the method of an operation. Without at it makes a record, or lets the
 // machine pick one.
-func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmcases.Call) (Outcome, error) {
 	switch operation {
 	case "create":
 		return m.Create(ctx, c.ID, testCreateInput(c), c.Given())
@@ -360,46 +360,46 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 		// Nobody but the engine calls it.
 		return m.core.Apply(ctx, at, expireAuthorizationCall(opExpireAuthorization, c.GivenBySystem()))
 	case "cancel":
-		return m.Cancel(ctx, at, CancelInput{CancellationReason: fsmtest.Word[CancellationReason](c, "cancellation_reason")}, c.Given())
+		return m.Cancel(ctx, at, CancelInput{CancellationReason: fsmcases.Word[CancellationReason](c, "cancellation_reason")}, c.Given())
 	}
-	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
+	return Outcome{}, &fsmcases.NotOfferedError{Operation: operation}
 }
 
-func testCreateInput(c fsmtest.Call) CreateInput {
+func testCreateInput(c fsmcases.Call) CreateInput {
 	return CreateInput{
 		Amount:             c.Int("amount"),
 		Currency:           c.Text("currency"),
-		CaptureMethod:      fsmtest.Word[CaptureMethod](c, "capture_method"),
-		ConfirmationMethod: fsmtest.Word[ConfirmationMethod](c, "confirmation_method"),
-		PaymentMethod:      fsmtest.Opt(c, "payment_method", fsmtest.Call.Text),
+		CaptureMethod:      fsmcases.Word[CaptureMethod](c, "capture_method"),
+		ConfirmationMethod: fsmcases.Word[ConfirmationMethod](c, "confirmation_method"),
+		PaymentMethod:      fsmcases.Opt(c, "payment_method", fsmcases.Call.Text),
 	}
 }
 
-func testConfirmInput(c fsmtest.Call) ConfirmInput {
+func testConfirmInput(c fsmcases.Call) ConfirmInput {
 	return ConfirmInput{
-		Outcome:       fsmtest.Word[ConfirmOutcome](c, "outcome"),
-		NextAction:    fsmtest.Opt(c, "next_action", fsmtest.Call.JSON),
-		DeclineCode:   fsmtest.Opt(c, "decline_code", fsmtest.Call.Text),
-		CaptureBefore: fsmtest.Opt(c, "capture_before", fsmtest.Call.Time),
+		Outcome:       fsmcases.Word[ConfirmOutcome](c, "outcome"),
+		NextAction:    fsmcases.Opt(c, "next_action", fsmcases.Call.JSON),
+		DeclineCode:   fsmcases.Opt(c, "decline_code", fsmcases.Call.Text),
+		CaptureBefore: fsmcases.Opt(c, "capture_before", fsmcases.Call.Time),
 	}
 }
 
-func testSettleActionInput(c fsmtest.Call) SettleActionInput {
+func testSettleActionInput(c fsmcases.Call) SettleActionInput {
 	return SettleActionInput{
-		Outcome:       fsmtest.Word[SettleActionOutcome](c, "outcome"),
-		DeclineCode:   fsmtest.Opt(c, "decline_code", fsmtest.Call.Text),
-		CaptureBefore: fsmtest.Opt(c, "capture_before", fsmtest.Call.Time),
+		Outcome:       fsmcases.Word[SettleActionOutcome](c, "outcome"),
+		DeclineCode:   fsmcases.Opt(c, "decline_code", fsmcases.Call.Text),
+		CaptureBefore: fsmcases.Opt(c, "capture_before", fsmcases.Call.Time),
 	}
 }
 
-func testSettleInput(c fsmtest.Call) SettleInput {
+func testSettleInput(c fsmcases.Call) SettleInput {
 	return SettleInput{
-		Outcome:       fsmtest.Word[SettleOutcome](c, "outcome"),
-		DeclineCode:   fsmtest.Opt(c, "decline_code", fsmtest.Call.Text),
-		CaptureBefore: fsmtest.Opt(c, "capture_before", fsmtest.Call.Time),
+		Outcome:       fsmcases.Word[SettleOutcome](c, "outcome"),
+		DeclineCode:   fsmcases.Opt(c, "decline_code", fsmcases.Call.Text),
+		CaptureBefore: fsmcases.Opt(c, "capture_before", fsmcases.Call.Time),
 	}
 }
 
-func testCaptureInput(c fsmtest.Call) CaptureInput {
+func testCaptureInput(c fsmcases.Call) CaptureInput {
 	return CaptureInput{Amount: c.Int("amount"), AtOnce: c.Bool("at_once")}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 )
 
 // engineMatrix says what each operation does to a record in each state, and what
@@ -188,7 +188,7 @@ func engineReach(machine any) *enginetest.Engine[Pod] {
 		},
 		Operations: map[string]enginetest.Ways[Pod]{
 			"create": {
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]Outcome, error) {
+				Enter: func(ctx context.Context, n int, c fsmcases.Call) ([]Outcome, error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
 					j, err := h.Create(ctx, c.ID, testCreateInput(c), c.Given())
@@ -199,7 +199,7 @@ func engineReach(machine any) *enginetest.Engine[Pod] {
 				},
 			},
 			"bind": {
-				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StatePending:
 						j := PendingPod{handle{h}}
@@ -210,7 +210,7 @@ func engineReach(machine any) *enginetest.Engine[Pod] {
 				},
 			},
 			"report": {
-				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmcases.Call) (out Outcome, end string, err error) {
 					told := func(next AfterReport) string {
 						switch next.(type) {
 						case PendingPod:
@@ -251,7 +251,7 @@ func engineReach(machine any) *enginetest.Engine[Pod] {
 				},
 			},
 			"evict": {
-				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StatePending:
 						j := PendingPod{handle{h}}
@@ -272,7 +272,7 @@ func engineReach(machine any) *enginetest.Engine[Pod] {
 				},
 			},
 			"delete": {
-				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StatePending:
 						j := PendingPod{handle{h}}
@@ -291,7 +291,7 @@ func engineReach(machine any) *enginetest.Engine[Pod] {
 				},
 			},
 			"hasten": {
-				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StatePending:
 						j := PendingPod{handle{h}}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 )
 
 // TestPod makes the calls of testCases: by the pure methods, and over each store.
@@ -16,7 +16,7 @@ func TestPod(t *testing.T) { testPackage.Run(t) }
 
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
-var testCases = []fsmtest.Case{
+var testCases = []fsmcases.Case{
 	// create
 	{Do: "create", With: `{"restart_policy":"always","containers":8,"deadline":"@now+1h8m"}`, Want: "created: (new) -> pending", After: `{"restart_policy":"always","containers":8,"deadline":"@now+1h8m"}`, Again: []string{`reused {"restart_policy":"on_failure","containers":8,"deadline":"@now+1h8m"}`, `reused {"restart_policy":"always","containers":7,"deadline":"@now+1h8m"}`, `replayed {"restart_policy":"always","containers":8,"deadline":"@zero"}`}},
 	{Do: "create", With: `{"restart_policy":"always","containers":1}`, By: "a", Want: "created: (new) -> pending", After: `{"restart_policy":"always","containers":1}`},
@@ -78,10 +78,10 @@ var testCases = []fsmtest.Case{
 	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "exceed_deadline", With: `{"status_reason":"status_reason"}`, Want: "deadline_exceeded: running -> failed"},
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "exceed_deadline", With: `{"status_reason":""}`, Want: "refused invalid_input status_reason"},
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "exceed_deadline", With: `{"status_reason":"a\u0000"}`, Want: "refused invalid_input status_reason"},
-	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "exceed_deadline", With: `{"status_reason":"status_reason"}`, By: fsmtest.BySweep, Want: "deadline_exceeded: pending -> failed"},
-	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1µs","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "exceed_deadline", With: `{"status_reason":"status_reason"}`, By: fsmtest.BySweep},
-	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "exceed_deadline", With: `{"status_reason":"status_reason"}`, By: fsmtest.BySweep, Want: "deadline_exceeded: running -> failed"},
-	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1µs","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "exceed_deadline", With: `{"status_reason":"status_reason"}`, By: fsmtest.BySweep},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "exceed_deadline", With: `{"status_reason":"status_reason"}`, By: fsmcases.BySweep, Want: "deadline_exceeded: pending -> failed"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1µs","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "exceed_deadline", With: `{"status_reason":"status_reason"}`, By: fsmcases.BySweep},
+	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "exceed_deadline", With: `{"status_reason":"status_reason"}`, By: fsmcases.BySweep, Want: "deadline_exceeded: running -> failed"},
+	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1µs","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "exceed_deadline", With: `{"status_reason":"status_reason"}`, By: fsmcases.BySweep},
 	// evict
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "evict", With: `{"status_reason":"status_reason"}`, Want: "evicted: pending -> failed", Again: []string{`reused {"status_reason":"a"}`}},
 	{In: "pending", Given: `{"restart_policy":"always","containers":2}`, Do: "evict", With: `{"status_reason":"status_reason"}`, Want: "evicted: pending -> failed", After: `{"status_reason":"status_reason"}`},
@@ -113,17 +113,17 @@ var testCases = []fsmtest.Case{
 	{In: "unknown", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":"status_reason"}`, Want: "collected: unknown -> failed"},
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":""}`, Want: "refused invalid_input status_reason"},
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":"a\u0000"}`, Want: "refused invalid_input status_reason"},
-	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":"status_reason"}`, By: fsmtest.BySweep, Want: "collected: pending -> failed"},
-	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1µs","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":"status_reason"}`, By: fsmtest.BySweep},
-	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":"status_reason"}`, By: fsmtest.BySweep, Want: "collected: running -> failed"},
-	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1µs","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":"status_reason"}`, By: fsmtest.BySweep},
-	{In: "unknown", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":"status_reason"}`, By: fsmtest.BySweep, Want: "collected: unknown -> failed"},
-	{In: "unknown", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1µs","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":"status_reason"}`, By: fsmtest.BySweep},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":"status_reason"}`, By: fsmcases.BySweep, Want: "collected: pending -> failed"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1µs","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":"status_reason"}`, By: fsmcases.BySweep},
+	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":"status_reason"}`, By: fsmcases.BySweep, Want: "collected: running -> failed"},
+	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1µs","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":"status_reason"}`, By: fsmcases.BySweep},
+	{In: "unknown", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":"status_reason"}`, By: fsmcases.BySweep, Want: "collected: unknown -> failed"},
+	{In: "unknown", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1µs","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":"status_reason"}`, By: fsmcases.BySweep},
 }
 
 // testChecks are records, and the rules that each breaks: in each state one that is whole, and
 // then what is different in others.
-var testChecks = []fsmtest.Check{
+var testChecks = []fsmcases.Check{
 	{In: "pending", Given: `{"restart_policy":"always","containers":2}`},
 	{In: "pending", But: `{"containers":0}`, Broken: "containers"},
 	{In: "pending", But: `{"containers":7}`},
@@ -140,7 +140,7 @@ var testChecks = []fsmtest.Check{
 }
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
-var testPackage = fsmtest.Package[Pod]{
+var testPackage = fsmcases.Package[Pod]{
 	Spec:    "../pod.yaml",
 	Version: 1, States: "pending, running, succeeded (terminal), failed (terminal), unknown",
 	Fields: "restart_policy, containers, node, deadline, deletion_at, status_reason",
@@ -157,7 +157,7 @@ var testPackage = fsmtest.Package[Pod]{
 	},
 	System: "lose_contact, exceed_deadline, collect",
 	Cases:  testCases, Checks: testChecks,
-	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
 	Equal: Pod.Equal, Can: Pod.Can, Pure: testPure,
 	Errors: map[string]error{
 		"already_bound":       ErrAlreadyBound,
@@ -167,12 +167,12 @@ var testPackage = fsmtest.Package[Pod]{
 		"grace_not_shorter":   ErrGraceNotShorter,
 		"ran_already":         ErrRanAlready,
 	},
-	Words: []fsmtest.Vocabulary{
-		fsmtest.Words("State", States(), "pending, running, succeeded, failed, unknown", ""),
-		fsmtest.Words("RestartPolicy", []RestartPolicy{RestartPolicyAlways, RestartPolicyOnFailure, RestartPolicyNever}, "always, on_failure, never", ""),
+	Words: []fsmcases.Vocabulary{
+		fsmcases.Words("State", States(), "pending, running, succeeded, failed, unknown", ""),
+		fsmcases.Words("RestartPolicy", []RestartPolicy{RestartPolicyAlways, RestartPolicyOnFailure, RestartPolicyNever}, "always, on_failure, never", ""),
 	},
 	Migrate: Migrate,
-	Open: func(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Pod], error) {
+	Open: func(ctx context.Context, store fsm.Store, fx *fsmcases.Effects, opts ...fsm.Option) (*fsmcases.Durable[Pod], error) {
 		return testOpened(Open(ctx, store, Sources{
 			ExceedDeadline: func(Pod, time.Time) (ExceedDeadlineInput, error) {
 				c := fx.Source("exceed_deadline")
@@ -187,7 +187,7 @@ var testPackage = fsmtest.Package[Pod]{
 }
 
 // testPure calls the pure method of an operation.
-func testPure(r *Pod, operation string, c fsmtest.Call) (e any, err error) {
+func testPure(r *Pod, operation string, c fsmcases.Call) (e any, err error) {
 	switch operation {
 	case "create":
 		*r, e, err = Create(c.ID, testCreateInput(c), c.Now())
@@ -212,11 +212,11 @@ func testPure(r *Pod, operation string, c fsmtest.Call) (e any, err error) {
 }
 
 // testOpened is what the tests reach of an opened machine.
-var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+var testOpened = fsmcases.Opened((*Machine).Core, testCall)
 
 // testCall calls the method of an operation. Without at it makes a record, or lets the
 // machine pick one.
-func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmcases.Call) (Outcome, error) {
 	switch operation {
 	case "create":
 		return m.Create(ctx, c.ID, testCreateInput(c), c.Given())
@@ -239,18 +239,18 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 		// Nobody but the engine calls it.
 		return m.core.Apply(ctx, at, collectCall(m.opCollect, CollectInput{StatusReason: c.Text("status_reason")}, c.GivenBySystem()))
 	}
-	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
+	return Outcome{}, &fsmcases.NotOfferedError{Operation: operation}
 }
 
-func testCreateInput(c fsmtest.Call) CreateInput {
+func testCreateInput(c fsmcases.Call) CreateInput {
 	return CreateInput{
-		RestartPolicy: fsmtest.Word[RestartPolicy](c, "restart_policy"),
+		RestartPolicy: fsmcases.Word[RestartPolicy](c, "restart_policy"),
 		Containers:    c.Int("containers"),
-		Deadline:      fsmtest.Opt(c, "deadline", fsmtest.Call.Time),
+		Deadline:      fsmcases.Opt(c, "deadline", fsmcases.Call.Time),
 	}
 }
 
-func testReportInput(c fsmtest.Call) ReportInput {
+func testReportInput(c fsmcases.Call) ReportInput {
 	return ReportInput{
 		Waiting:    c.Int("waiting"),
 		Restarting: c.Int("restarting"),

@@ -9,7 +9,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 )
 
 // engineMatrix says what each operation does to a record in each state, and what
@@ -272,7 +272,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 		},
 		Operations: map[string]enginetest.Ways[Job]{
 			"insert": {
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]Outcome, error) {
+				Enter: func(ctx context.Context, n int, c fsmcases.Call) ([]Outcome, error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
 					j, err := h.Insert(ctx, c.ID, testInsertInput(c), c.Given())
@@ -283,7 +283,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"promote": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					told := func(next AfterPromote) string {
 						switch next.(type) {
 						case ScheduledJob:
@@ -306,14 +306,14 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"fetch": {
-				Pick: func(ctx context.Context, n int, c fsmtest.Call) ([]Outcome, error) {
+				Pick: func(ctx context.Context, n int, c fsmcases.Call) ([]Outcome, error) {
 					if n > 0 {
 						return m.FetchN(ctx, n, FetchInput{Queue: c.Text("queue")}, c.Given())
 					}
 					out, err := m.Fetch(ctx, FetchInput{Queue: c.Text("queue")}, c.Given())
 					return []Outcome{out}, err
 				},
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]Outcome, error) {
+				Enter: func(ctx context.Context, n int, c fsmcases.Call) ([]Outcome, error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
 					if n > 0 {
@@ -330,7 +330,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 					}
 					return []Outcome{j.Outcome()}, nil
 				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateAvailable:
 						j := AvailableJob{handle{h}}
@@ -344,7 +344,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"complete": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRunning:
 						j := RunningJob{handle{h}}
@@ -358,7 +358,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"fail": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					told := func(next AfterFail) string {
 						switch next.(type) {
 						case AvailableJob:
@@ -385,7 +385,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"snooze": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					told := func(next AfterSnooze) string {
 						switch next.(type) {
 						case ScheduledJob:
@@ -410,7 +410,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"cancel_work": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRunning:
 						j := RunningJob{handle{h}}
@@ -424,7 +424,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"cancel": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StatePending:
 						j := PendingJob{handle{h}}
@@ -463,7 +463,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"retry": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StatePending:
 						j := PendingJob{handle{h}}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 )
 
 // TestRiverjob makes the calls of testCases: by the pure methods, and over each store.
@@ -16,7 +16,7 @@ func TestRiverjob(t *testing.T) { testPackage.Run(t) }
 
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
-var testCases = []fsmtest.Case{
+var testCases = []fsmcases.Case{
 	// insert
 	{Do: "insert", With: `{"pending":false,"kind":"kind","queue":"queue","args":{"args":16},"priority":1,"unique_key":"unique_key","max_attempts":19,"scheduled_at":"@now+1h20m"}`, Want: "inserted: (new) -> scheduled", After: `{"kind":"kind","queue":"queue","args":{"args":16},"priority":1,"unique_key":"unique_key","max_attempts":19,"scheduled_at":"@now+1h20m"}`, Again: []string{`reused {"pending":true,"kind":"kind","queue":"queue","args":{"args":16},"priority":1,"unique_key":"unique_key","max_attempts":19,"scheduled_at":"@now+1h20m"}`, `reused {"pending":false,"kind":"a","queue":"queue","args":{"args":16},"priority":1,"unique_key":"unique_key","max_attempts":19,"scheduled_at":"@now+1h20m"}`, `reused {"pending":false,"kind":"kind","queue":"a","args":{"args":16},"priority":1,"unique_key":"unique_key","max_attempts":19,"scheduled_at":"@now+1h20m"}`, `reused {"pending":false,"kind":"kind","queue":"queue","args":{},"priority":1,"unique_key":"unique_key","max_attempts":19,"scheduled_at":"@now+1h20m"}`, `reused {"pending":false,"kind":"kind","queue":"queue","args":{"args":16},"priority":2,"unique_key":"unique_key","max_attempts":19,"scheduled_at":"@now+1h20m"}`, `reused {"pending":false,"kind":"kind","queue":"queue","args":{"args":16},"priority":1,"unique_key":"a","max_attempts":19,"scheduled_at":"@now+1h20m"}`, `reused {"pending":false,"kind":"kind","queue":"queue","args":{"args":16},"priority":1,"unique_key":"unique_key","max_attempts":0,"scheduled_at":"@now+1h20m"}`, `replayed {"pending":false,"kind":"kind","queue":"queue","args":{"args":16},"priority":1,"unique_key":"unique_key","max_attempts":19,"scheduled_at":"@now+1h"}`}},
 	{Do: "insert", With: `{"pending":false,"kind":"a","queue":"b","args":"c","priority":1,"max_attempts":0,"scheduled_at":"@now"}`, By: "e", Want: "refused guard may_be_tried (no_attempts)"},
@@ -72,10 +72,10 @@ var testCases = []fsmtest.Case{
 	{In: "scheduled", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"unique_key":"unique_key","max_attempts":6,"attempted_at":"@now+1h7m","attempted_by":["attempted_by"],"scheduled_at":"@now+1h9m","error":{"error":11}}`, Do: "schedule", Want: "scheduled: scheduled -> available"},
 	{In: "retryable", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"unique_key":"unique_key","max_attempts":6,"attempt":1,"attempted_at":"@now+1h7m","attempted_by":["attempted_by"],"scheduled_at":"@now+1h9m","error":{"error":11}}`, Do: "schedule", Want: "scheduled: retryable -> available"},
 	{In: "scheduled", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"unique_key":"unique_key","max_attempts":6,"attempted_at":"@now+1h7m","attempted_by":["attempted_by"],"scheduled_at":"@now+1h9m","cancel_attempted_at":"@now+1h","error":{"error":11}}`, Do: "schedule", Want: "refused invariant", NoStore: true},
-	{In: "scheduled", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"unique_key":"unique_key","max_attempts":6,"attempted_at":"@now+1h7m","attempted_by":["attempted_by"],"scheduled_at":"@now","error":{"error":11}}`, Do: "schedule", By: fsmtest.BySweep, Want: "scheduled: scheduled -> available"},
-	{In: "scheduled", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"unique_key":"unique_key","max_attempts":6,"attempted_at":"@now+1h7m","attempted_by":["attempted_by"],"scheduled_at":"@now+1µs","error":{"error":11}}`, Do: "schedule", By: fsmtest.BySweep},
-	{In: "retryable", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"unique_key":"unique_key","max_attempts":6,"attempt":1,"attempted_at":"@now+1h7m","attempted_by":["attempted_by"],"scheduled_at":"@now","error":{"error":11}}`, Do: "schedule", By: fsmtest.BySweep, Want: "scheduled: retryable -> available"},
-	{In: "retryable", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"unique_key":"unique_key","max_attempts":6,"attempt":1,"attempted_at":"@now+1h7m","attempted_by":["attempted_by"],"scheduled_at":"@now+1µs","error":{"error":11}}`, Do: "schedule", By: fsmtest.BySweep},
+	{In: "scheduled", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"unique_key":"unique_key","max_attempts":6,"attempted_at":"@now+1h7m","attempted_by":["attempted_by"],"scheduled_at":"@now","error":{"error":11}}`, Do: "schedule", By: fsmcases.BySweep, Want: "scheduled: scheduled -> available"},
+	{In: "scheduled", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"unique_key":"unique_key","max_attempts":6,"attempted_at":"@now+1h7m","attempted_by":["attempted_by"],"scheduled_at":"@now+1µs","error":{"error":11}}`, Do: "schedule", By: fsmcases.BySweep},
+	{In: "retryable", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"unique_key":"unique_key","max_attempts":6,"attempt":1,"attempted_at":"@now+1h7m","attempted_by":["attempted_by"],"scheduled_at":"@now","error":{"error":11}}`, Do: "schedule", By: fsmcases.BySweep, Want: "scheduled: retryable -> available"},
+	{In: "retryable", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"unique_key":"unique_key","max_attempts":6,"attempt":1,"attempted_at":"@now+1h7m","attempted_by":["attempted_by"],"scheduled_at":"@now+1µs","error":{"error":11}}`, Do: "schedule", By: fsmcases.BySweep},
 	// fetch
 	{In: "available", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"unique_key":"unique_key","max_attempts":6,"attempted_at":"@now+1h7m","attempted_by":["attempted_by"],"scheduled_at":"@now+1h9m","error":{"error":11}}`, Do: "fetch", With: `{"queue":"queue"}`, Want: "fetched: available -> running", After: `{"attempt":1,"attempted_at":"@now","attempted_by":["ann","attempted_by"]}`, Again: []string{`reused {"queue":"a"}`}},
 	{In: "available", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"unique_key":"unique_key","max_attempts":6,"attempted_at":"@now+1h7m","attempted_by":["attempted_by"],"scheduled_at":"@now+1h9m","error":{"error":11}}`, Do: "fetch", With: `{"queue":"queue"}`, Want: "refused invariant", NoStore: true},
@@ -154,13 +154,13 @@ var testCases = []fsmtest.Case{
 	{In: "running", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"unique_key":"unique_key","max_attempts":6,"attempt":1,"attempted_at":"@now+1h7m","attempted_by":["g"],"scheduled_at":"@now+1h9m","cancel_attempted_at":"@now+1h10m","error":{"error":11}}`, Do: "rescue", With: `{"retry_at":"@0000-12-31T23:00:00Z","error":{"error":14}}`, Want: "refused invalid_input retry_at"},
 	{In: "running", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"unique_key":"unique_key","max_attempts":6,"attempt":1,"attempted_at":"@now+1h7m","attempted_by":["g"],"scheduled_at":"@now+1h9m","cancel_attempted_at":"@now+1h10m","error":{"error":11}}`, Do: "rescue", With: `{"retry_at":"@now+1h13m","error":{"a":"\u0000"}}`, Want: "refused invalid_input error"},
 	{In: "running", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"attempt":1,"attempted_at":"@now+1h7m","attempted_by":["g"],"scheduled_at":"@now+1h9m"}`, Do: "rescue", With: `{"retry_at":"@now+1h13m","error":{"error":14}}`, Want: "refused invariant", NoStore: true},
-	{In: "running", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"unique_key":"unique_key","max_attempts":6,"attempt":1,"attempted_at":"@now-1h","attempted_by":["g"],"scheduled_at":"@now+1h9m","cancel_attempted_at":"@now+1h10m","error":{"error":11}}`, Do: "rescue", With: `{"retry_at":"@now+1h13m","error":{"error":14}}`, By: fsmtest.BySweep, Want: "rescued: running -> cancelled", After: `{"error":{"error":14},"finalized_at":"@now"}`},
-	{In: "running", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"unique_key":"unique_key","max_attempts":6,"attempt":1,"attempted_at":"@now-59m59.999999s","attempted_by":["g"],"scheduled_at":"@now+1h9m","cancel_attempted_at":"@now+1h10m","error":{"error":11}}`, Do: "rescue", With: `{"retry_at":"@now+1h13m","error":{"error":14}}`, By: fsmtest.BySweep},
+	{In: "running", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"unique_key":"unique_key","max_attempts":6,"attempt":1,"attempted_at":"@now-1h","attempted_by":["g"],"scheduled_at":"@now+1h9m","cancel_attempted_at":"@now+1h10m","error":{"error":11}}`, Do: "rescue", With: `{"retry_at":"@now+1h13m","error":{"error":14}}`, By: fsmcases.BySweep, Want: "rescued: running -> cancelled", After: `{"error":{"error":14},"finalized_at":"@now"}`},
+	{In: "running", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"unique_key":"unique_key","max_attempts":6,"attempt":1,"attempted_at":"@now-59m59.999999s","attempted_by":["g"],"scheduled_at":"@now+1h9m","cancel_attempted_at":"@now+1h10m","error":{"error":11}}`, Do: "rescue", With: `{"retry_at":"@now+1h13m","error":{"error":14}}`, By: fsmcases.BySweep},
 }
 
 // testChecks are records, and the rules that each breaks: in each state one that is whole, and
 // then what is different in others.
-var testChecks = []fsmtest.Check{
+var testChecks = []fsmcases.Check{
 	{In: "pending", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"max_attempts":6,"scheduled_at":"@now+1h9m"}`},
 	{In: "pending", But: `{"priority":0}`, Broken: "priority"},
 	{In: "pending", But: `{"priority":7}`, Broken: "priority"},
@@ -241,7 +241,7 @@ var testChecks = []fsmtest.Check{
 }
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
-var testPackage = fsmtest.Package[Job]{
+var testPackage = fsmcases.Package[Job]{
 	Spec:    "../riverjob.yaml",
 	Version: 1, States: "pending, scheduled, available, running, retryable, completed (final), cancelled (final), discarded (final)",
 	Fields: "kind, queue, args, priority, unique_key, max_attempts, attempt, attempted_at, attempted_by, scheduled_at, cancel_attempted_at, error, finalized_at",
@@ -260,17 +260,17 @@ var testPackage = fsmtest.Package[Job]{
 	},
 	System: "schedule, rescue",
 	Cases:  testCases, Checks: testChecks,
-	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
 	Equal: Job.Equal, Can: Job.Can, Pure: testPure,
 	Errors: map[string]error{
 		"no_attempts":   ErrNoAttempts,
 		"duplicate_job": ErrDuplicateJob,
 	},
-	Words: []fsmtest.Vocabulary{
-		fsmtest.Words("State", States(), "pending, scheduled, available, running, retryable, completed, cancelled, discarded", ""),
+	Words: []fsmcases.Vocabulary{
+		fsmcases.Words("State", States(), "pending, scheduled, available, running, retryable, completed, cancelled, discarded", ""),
 	},
 	Migrate: Migrate,
-	Open: func(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Job], error) {
+	Open: func(ctx context.Context, store fsm.Store, fx *fsmcases.Effects, opts ...fsm.Option) (*fsmcases.Durable[Job], error) {
 		return testOpened(Open(ctx, store, Sources{
 			Rescue: func(Job, time.Time) (RescueInput, error) {
 				c := fx.Source("rescue")
@@ -281,7 +281,7 @@ var testPackage = fsmtest.Package[Job]{
 }
 
 // testPure calls the pure method of an operation.
-func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
+func testPure(r *Job, operation string, c fsmcases.Call) (e any, err error) {
 	switch operation {
 	case "insert":
 		*r, e, err = Insert(c.ID, testInsertInput(c), c.Now())
@@ -310,11 +310,11 @@ func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
 }
 
 // testOpened is what the tests reach of an opened machine.
-var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+var testOpened = fsmcases.Opened((*Machine).Core, testCall)
 
 // testCall calls the method of an operation. Without at it makes a record, or lets the
 // machine pick one.
-func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmcases.Call) (Outcome, error) {
 	switch operation {
 	case "insert":
 		return m.Insert(ctx, c.ID, testInsertInput(c), c.Given())
@@ -344,26 +344,26 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 		// Nobody but the engine calls it.
 		return m.core.Apply(ctx, at, rescueCall(m.opRescue, testRescueInput(c), c.GivenBySystem()))
 	}
-	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
+	return Outcome{}, &fsmcases.NotOfferedError{Operation: operation}
 }
 
-func testInsertInput(c fsmtest.Call) InsertInput {
+func testInsertInput(c fsmcases.Call) InsertInput {
 	return InsertInput{
 		Pending:     c.Bool("pending"),
 		Kind:        c.Text("kind"),
 		Queue:       c.Text("queue"),
 		Args:        c.JSON("args"),
 		Priority:    c.Int("priority"),
-		UniqueKey:   fsmtest.Opt(c, "unique_key", fsmtest.Call.Text),
+		UniqueKey:   fsmcases.Opt(c, "unique_key", fsmcases.Call.Text),
 		MaxAttempts: c.Int("max_attempts"),
 		ScheduledAt: c.Time("scheduled_at"),
 	}
 }
 
-func testFailInput(c fsmtest.Call) FailInput {
+func testFailInput(c fsmcases.Call) FailInput {
 	return FailInput{RetryAt: c.Time("retry_at"), Error: c.JSON("error")}
 }
 
-func testRescueInput(c fsmtest.Call) RescueInput {
+func testRescueInput(c fsmcases.Call) RescueInput {
 	return RescueInput{RetryAt: c.Time("retry_at"), Error: c.JSON("error")}
 }

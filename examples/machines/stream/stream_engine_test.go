@@ -9,7 +9,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 )
 
 // engineMatrix says what each operation does to a record in each state, and what
@@ -208,10 +208,10 @@ func engineReach(machine any) *enginetest.Engine[Stream] {
 		Batch:   enginetest.Batch(m.Batch),
 		Join:    enginetest.Join(m.In),
 		Lookups: map[string]enginetest.Find[Stream]{
-			"of_connection": func(ctx context.Context, c fsmtest.Call, p fsm.Page) ([]Stream, fsm.Page, error) {
+			"of_connection": func(ctx context.Context, c fsmcases.Call, p fsm.Page) ([]Stream, fsm.Page, error) {
 				return m.OfConnection(ctx, c.Text("connection"), p)
 			},
-			"by_number": func(ctx context.Context, c fsmtest.Call, _ fsm.Page) ([]Stream, fsm.Page, error) {
+			"by_number": func(ctx context.Context, c fsmcases.Call, _ fsm.Page) ([]Stream, fsm.Page, error) {
 				return enginetest.OneRecord(m.ByNumber(ctx, c.Text("connection"), c.Int("number")))
 			},
 		},
@@ -242,7 +242,7 @@ func engineReach(machine any) *enginetest.Engine[Stream] {
 		},
 		Operations: map[string]enginetest.Ways[Stream]{
 			"name": {
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]Outcome, error) {
+				Enter: func(ctx context.Context, n int, c fsmcases.Call) ([]Outcome, error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
 					j, err := h.Name(ctx, c.ID, testNameInput(c), c.Given())
@@ -253,7 +253,7 @@ func engineReach(machine any) *enginetest.Engine[Stream] {
 				},
 			},
 			"send_headers": {
-				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmcases.Call) (out Outcome, end string, err error) {
 					told := func(next AfterSendHeaders) string {
 						switch next.(type) {
 						case OpenStream:
@@ -301,7 +301,7 @@ func engineReach(machine any) *enginetest.Engine[Stream] {
 				},
 			},
 			"recv_headers": {
-				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmcases.Call) (out Outcome, end string, err error) {
 					told := func(next AfterRecvHeaders) string {
 						switch next.(type) {
 						case OpenStream:
@@ -370,7 +370,7 @@ func engineReach(machine any) *enginetest.Engine[Stream] {
 				},
 			},
 			"send_data": {
-				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmcases.Call) (out Outcome, end string, err error) {
 					told := func(next AfterSendData) string {
 						switch next.(type) {
 						case OpenStream:
@@ -404,7 +404,7 @@ func engineReach(machine any) *enginetest.Engine[Stream] {
 				},
 			},
 			"recv_data": {
-				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmcases.Call) (out Outcome, end string, err error) {
 					told := func(next AfterRecvData) string {
 						switch next.(type) {
 						case OpenStream:
@@ -473,7 +473,7 @@ func engineReach(machine any) *enginetest.Engine[Stream] {
 				},
 			},
 			"send_push_promise": {
-				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateIdle:
 						j := IdleStream{handle{h}}
@@ -487,7 +487,7 @@ func engineReach(machine any) *enginetest.Engine[Stream] {
 				},
 			},
 			"recv_push_promise": {
-				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateIdle:
 						j := IdleStream{handle{h}}
@@ -525,7 +525,7 @@ func engineReach(machine any) *enginetest.Engine[Stream] {
 				},
 			},
 			"send_rst_stream": {
-				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateReservedLocal:
 						j := ReservedLocalStream{handle{h}}
@@ -567,7 +567,7 @@ func engineReach(machine any) *enginetest.Engine[Stream] {
 				},
 			},
 			"recv_rst_stream": {
-				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateIdle:
 						j := IdleStream{handle{h}}
@@ -613,7 +613,7 @@ func engineReach(machine any) *enginetest.Engine[Stream] {
 				},
 			},
 			"send_window_update": {
-				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateReservedRemote:
 						j := ReservedRemoteStream{handle{h}}
@@ -636,7 +636,7 @@ func engineReach(machine any) *enginetest.Engine[Stream] {
 				},
 			},
 			"recv_window_update": {
-				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateIdle:
 						j := IdleStream{handle{h}}
@@ -667,7 +667,7 @@ func engineReach(machine any) *enginetest.Engine[Stream] {
 				},
 			},
 			"send_priority": {
-				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateIdle:
 						j := IdleStream{handle{h}}
@@ -698,7 +698,7 @@ func engineReach(machine any) *enginetest.Engine[Stream] {
 				},
 			},
 			"recv_priority": {
-				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateIdle:
 						j := IdleStream{handle{h}}

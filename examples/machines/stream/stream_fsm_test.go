@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 )
 
 // TestStream makes the calls of testCases: by the pure methods, and over each store.
@@ -15,7 +15,7 @@ func TestStream(t *testing.T) { testPackage.Run(t) }
 
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
-var testCases = []fsmtest.Case{
+var testCases = []fsmcases.Case{
 	// name
 	{Do: "name", With: `{"connection":"connection","number":7,"initiator":"local"}`, Want: "named: (new) -> idle", After: `{"connection":"connection","number":7,"initiator":"local"}`},
 	{Do: "name", With: `{"connection":"a","number":1,"initiator":"local"}`, By: "b", Want: "named: (new) -> idle", After: `{"connection":"a","number":1,"initiator":"local"}`},
@@ -184,7 +184,7 @@ var testCases = []fsmtest.Case{
 
 // testChecks are records, and the rules that each breaks: in each state one that is whole, and
 // then what is different in others.
-var testChecks = []fsmtest.Check{
+var testChecks = []fsmcases.Check{
 	{In: "idle", Given: `{"connection":"connection","number":2,"initiator":"local"}`},
 	{In: "idle", But: `{"number":0}`, Broken: "number"},
 	{In: "idle", But: `{"number":7}`},
@@ -253,7 +253,7 @@ var testChecks = []fsmtest.Check{
 }
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
-var testPackage = fsmtest.Package[Stream]{
+var testPackage = fsmcases.Package[Stream]{
 	Spec:    "../stream.yaml",
 	Version: 1, States: "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote, closed (final)",
 	Fields: "connection, number, initiator, closed_by, error_code",
@@ -276,7 +276,7 @@ var testPackage = fsmtest.Package[Stream]{
 	},
 	System: "skip, close_connection",
 	Cases:  testCases, Checks: testChecks,
-	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
 	Equal: Stream.Equal, Can: Stream.Can, Pure: testPure,
 	Errors: map[string]error{
 		"refused_stream": ErrRefusedStream,
@@ -285,19 +285,19 @@ var testPackage = fsmtest.Package[Stream]{
 		"protocol_error": ErrProtocolError,
 		"stream_closed":  ErrStreamClosed,
 	},
-	Words: []fsmtest.Vocabulary{
-		fsmtest.Words("State", States(), "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote, closed", ""),
-		fsmtest.Words("Initiator", []Initiator{InitiatorLocal, InitiatorRemote}, "local, remote", ""),
-		fsmtest.Words("ClosedBy", []ClosedBy{ClosedByEndStream, ClosedByRstSent, ClosedByRstReceived, ClosedBySkipped, ClosedByConnectionLost}, "end_stream, rst_sent, rst_received, skipped, connection_lost", ""),
+	Words: []fsmcases.Vocabulary{
+		fsmcases.Words("State", States(), "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote, closed", ""),
+		fsmcases.Words("Initiator", []Initiator{InitiatorLocal, InitiatorRemote}, "local, remote", ""),
+		fsmcases.Words("ClosedBy", []ClosedBy{ClosedByEndStream, ClosedByRstSent, ClosedByRstReceived, ClosedBySkipped, ClosedByConnectionLost}, "end_stream, rst_sent, rst_received, skipped, connection_lost", ""),
 	},
 	Migrate: Migrate,
-	Open: func(ctx context.Context, store fsm.Store, _ *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Stream], error) {
+	Open: func(ctx context.Context, store fsm.Store, _ *fsmcases.Effects, opts ...fsm.Option) (*fsmcases.Durable[Stream], error) {
 		return testOpened(Open(ctx, store, opts...))
 	},
 }
 
 // testPure calls the pure method of an operation.
-func testPure(r *Stream, operation string, c fsmtest.Call) (e any, err error) {
+func testPure(r *Stream, operation string, c fsmcases.Call) (e any, err error) {
 	switch operation {
 	case "name":
 		*r, e, err = Name(c.ID, testNameInput(c), c.Now())
@@ -334,11 +334,11 @@ func testPure(r *Stream, operation string, c fsmtest.Call) (e any, err error) {
 }
 
 // testOpened is what the tests reach of an opened machine.
-var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+var testOpened = fsmcases.Opened((*Machine).Core, testCall)
 
 // testCall calls the method of an operation. Without at it makes a record, or lets the
 // machine pick one.
-func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmcases.Call) (Outcome, error) {
 	switch operation {
 	case "name":
 		return m.Name(ctx, c.ID, testNameInput(c), c.Given())
@@ -371,13 +371,13 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "close_connection":
 		return m.CloseConnection(ctx, at, c.GivenBySystem())
 	}
-	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
+	return Outcome{}, &fsmcases.NotOfferedError{Operation: operation}
 }
 
-func testNameInput(c fsmtest.Call) NameInput {
+func testNameInput(c fsmcases.Call) NameInput {
 	return NameInput{
 		Connection: c.Text("connection"),
 		Number:     c.Int("number"),
-		Initiator:  fsmtest.Word[Initiator](c, "initiator"),
+		Initiator:  fsmcases.Word[Initiator](c, "initiator"),
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 )
 
 // engineMatrix says what each operation does to a record in each state, and what
@@ -267,7 +267,7 @@ func engineReach(machine any) *enginetest.Engine[TaskInstance] {
 		},
 		Operations: map[string]enginetest.Ways[TaskInstance]{
 			"create": {
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]Outcome, error) {
+				Enter: func(ctx context.Context, n int, c fsmcases.Call) ([]Outcome, error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
 					j, err := h.Create(ctx, c.ID, testCreateInput(c), c.Given())
@@ -278,7 +278,7 @@ func engineReach(machine any) *enginetest.Engine[TaskInstance] {
 				},
 			},
 			"schedule": {
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateNone:
 						j := NoneTaskInstance{handle{h}}
@@ -292,14 +292,14 @@ func engineReach(machine any) *enginetest.Engine[TaskInstance] {
 				},
 			},
 			"queue": {
-				Pick: func(ctx context.Context, n int, c fsmtest.Call) ([]Outcome, error) {
+				Pick: func(ctx context.Context, n int, c fsmcases.Call) ([]Outcome, error) {
 					if n > 0 {
 						return m.QueueN(ctx, n, c.Given())
 					}
 					out, err := m.Queue(ctx, c.Given())
 					return []Outcome{out}, err
 				},
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]Outcome, error) {
+				Enter: func(ctx context.Context, n int, c fsmcases.Call) ([]Outcome, error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
 					if n > 0 {
@@ -316,7 +316,7 @@ func engineReach(machine any) *enginetest.Engine[TaskInstance] {
 					}
 					return []Outcome{j.Outcome()}, nil
 				},
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateScheduled:
 						j := ScheduledTaskInstance{handle{h}}
@@ -330,7 +330,7 @@ func engineReach(machine any) *enginetest.Engine[TaskInstance] {
 				},
 			},
 			"start": {
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateQueued:
 						j := QueuedTaskInstance{handle{h}}
@@ -344,7 +344,7 @@ func engineReach(machine any) *enginetest.Engine[TaskInstance] {
 				},
 			},
 			"heartbeat": {
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRunning:
 						j := RunningTaskInstance{handle{h}}
@@ -355,7 +355,7 @@ func engineReach(machine any) *enginetest.Engine[TaskInstance] {
 				},
 			},
 			"succeed": {
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRunning:
 						j := RunningTaskInstance{handle{h}}
@@ -369,7 +369,7 @@ func engineReach(machine any) *enginetest.Engine[TaskInstance] {
 				},
 			},
 			"fail": {
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmcases.Call) (out Outcome, end string, err error) {
 					told := func(next AfterFail) string {
 						switch next.(type) {
 						case UpForRetryTaskInstance:
@@ -392,7 +392,7 @@ func engineReach(machine any) *enginetest.Engine[TaskInstance] {
 				},
 			},
 			"skip_work": {
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRunning:
 						j := RunningTaskInstance{handle{h}}
@@ -406,7 +406,7 @@ func engineReach(machine any) *enginetest.Engine[TaskInstance] {
 				},
 			},
 			"reschedule": {
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRunning:
 						j := RunningTaskInstance{handle{h}}
@@ -420,7 +420,7 @@ func engineReach(machine any) *enginetest.Engine[TaskInstance] {
 				},
 			},
 			"defer": {
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRunning:
 						j := RunningTaskInstance{handle{h}}
@@ -434,7 +434,7 @@ func engineReach(machine any) *enginetest.Engine[TaskInstance] {
 				},
 			},
 			"resume": {
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateDeferred:
 						j := DeferredTaskInstance{handle{h}}
@@ -448,7 +448,7 @@ func engineReach(machine any) *enginetest.Engine[TaskInstance] {
 				},
 			},
 			"fail_upstream": {
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateNone:
 						j := NoneTaskInstance{handle{h}}
@@ -483,7 +483,7 @@ func engineReach(machine any) *enginetest.Engine[TaskInstance] {
 				},
 			},
 			"skip": {
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateNone:
 						j := NoneTaskInstance{handle{h}}
@@ -504,7 +504,7 @@ func engineReach(machine any) *enginetest.Engine[TaskInstance] {
 				},
 			},
 			"clear": {
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateSuccess:
 						j := SuccessTaskInstance{successFields{handle{h}}}
@@ -567,7 +567,7 @@ func engineReach(machine any) *enginetest.Engine[TaskInstance] {
 				},
 			},
 			"kill": {
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRestarting:
 						j := RestartingTaskInstance{handle{h}}
@@ -581,7 +581,7 @@ func engineReach(machine any) *enginetest.Engine[TaskInstance] {
 				},
 			},
 			"remove": {
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateNone:
 						j := NoneTaskInstance{handle{h}}
@@ -658,7 +658,7 @@ func engineReach(machine any) *enginetest.Engine[TaskInstance] {
 				},
 			},
 			"restore": {
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRemoved:
 						j := RemovedTaskInstance{handle{h}}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 )
 
 // TestTaskinstance makes the calls of testCases: by the pure methods, and over each store.
@@ -16,7 +16,7 @@ func TestTaskinstance(t *testing.T) { testPackage.Run(t) }
 
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
-var testCases = []fsmtest.Case{
+var testCases = []fsmcases.Case{
 	// create
 	{Do: "create", With: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":17,"max_tries":19}`, Want: "created: (new) -> none", After: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":17,"max_tries":19}`, Again: []string{`reused {"dag_id":"a","run_id":"run_id","task_id":"task_id","map_index":17,"max_tries":19}`, `reused {"dag_id":"dag_id","run_id":"a","task_id":"task_id","map_index":17,"max_tries":19}`, `reused {"dag_id":"dag_id","run_id":"run_id","task_id":"a","map_index":17,"max_tries":19}`, `reused {"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":0,"max_tries":19}`, `reused {"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":17,"max_tries":0}`}},
 	{Do: "create", With: `{"dag_id":"a","run_id":"b","task_id":"c","map_index":0,"max_tries":0}`, By: "d", Want: "created: (new) -> none", After: `{"dag_id":"a","run_id":"b","task_id":"c","map_index":0,"max_tries":0}`},
@@ -72,10 +72,10 @@ var testCases = []fsmtest.Case{
 	{In: "up_for_retry", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now+1h9m","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "schedule_again", Want: "scheduled_again: up_for_retry -> scheduled"},
 	{In: "up_for_reschedule", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now+1h9m","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "schedule_again", Want: "scheduled_again: up_for_reschedule -> scheduled"},
 	{In: "up_for_retry", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now+1h9m","trigger_ends_at":"@now+1h","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "schedule_again", Want: "refused invariant", NoStore: true},
-	{In: "up_for_retry", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "schedule_again", By: fsmtest.BySweep, Want: "scheduled_again: up_for_retry -> scheduled"},
-	{In: "up_for_retry", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now+1µs","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "schedule_again", By: fsmtest.BySweep},
-	{In: "up_for_reschedule", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "schedule_again", By: fsmtest.BySweep, Want: "scheduled_again: up_for_reschedule -> scheduled"},
-	{In: "up_for_reschedule", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now+1µs","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "schedule_again", By: fsmtest.BySweep},
+	{In: "up_for_retry", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "schedule_again", By: fsmcases.BySweep, Want: "scheduled_again: up_for_retry -> scheduled"},
+	{In: "up_for_retry", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now+1µs","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "schedule_again", By: fsmcases.BySweep},
+	{In: "up_for_reschedule", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "schedule_again", By: fsmcases.BySweep, Want: "scheduled_again: up_for_reschedule -> scheduled"},
+	{In: "up_for_reschedule", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now+1µs","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "schedule_again", By: fsmcases.BySweep},
 	// queue
 	{In: "scheduled", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now+1h9m","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "queue", Want: "queued: scheduled -> queued", After: `{"queued_at":"@now"}`},
 	{In: "scheduled", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now+1h9m","trigger_ends_at":"@now+1h","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "queue", Want: "refused invariant", NoStore: true},
@@ -88,8 +88,8 @@ var testCases = []fsmtest.Case{
 	{In: "queued", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now+1h9m","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "timeout_queued", With: `{"requeue":false}`, Want: "queue_timed_out: queued -> failed", After: `{"ended_at":"@now"}`},
 	{In: "queued", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now+1h9m","trigger_ends_at":"@now+1h","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "timeout_queued", With: `{"requeue":false}`, Want: "refused invariant", NoStore: true},
 	{In: "queued", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now+1h9m","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "timeout_queued", With: `{"requeue":true}`, Want: "queue_timed_out: queued -> scheduled"},
-	{In: "queued", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now-10m","heartbeat_at":"@now+1h8m","next_try_at":"@now+1h9m","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "timeout_queued", With: `{"requeue":false}`, By: fsmtest.BySweep, Want: "queue_timed_out: queued -> failed", After: `{"ended_at":"@now"}`},
-	{In: "queued", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now-9m59.999999s","heartbeat_at":"@now+1h8m","next_try_at":"@now+1h9m","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "timeout_queued", With: `{"requeue":false}`, By: fsmtest.BySweep},
+	{In: "queued", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now-10m","heartbeat_at":"@now+1h8m","next_try_at":"@now+1h9m","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "timeout_queued", With: `{"requeue":false}`, By: fsmcases.BySweep, Want: "queue_timed_out: queued -> failed", After: `{"ended_at":"@now"}`},
+	{In: "queued", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now-9m59.999999s","heartbeat_at":"@now+1h8m","next_try_at":"@now+1h9m","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "timeout_queued", With: `{"requeue":false}`, By: fsmcases.BySweep},
 	// reset_orphan
 	{In: "queued", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now+1h9m","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "reset_orphan", Want: "orphan_reset: queued -> none"},
 	{In: "running", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now+1h9m","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "reset_orphan", Want: "orphan_reset: running -> none"},
@@ -122,8 +122,8 @@ var testCases = []fsmtest.Case{
 	{In: "running", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":9223372036854775807,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now+1h9m","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "lose", With: `{"next_try_at":"@now+1h15m"}`, Want: "lost: running -> failed", After: `{"next_try_at":"@now+1h15m","ended_at":"@now"}`},
 	{In: "running", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":4,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now+1h9m","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "lose", With: `{"next_try_at":"@now+1h15m"}`, Want: "lost: running -> up_for_retry", After: `{"next_try_at":"@now+1h15m"}`},
 	{In: "running", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now+1h9m","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "lose", With: `{"next_try_at":"@0000-12-31T23:00:00Z"}`, Want: "refused invalid_input next_try_at"},
-	{In: "running", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":9223372036854775807,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now-5m","next_try_at":"@now+1h9m","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "lose", With: `{"next_try_at":"@now+1h15m"}`, By: fsmtest.BySweep, Want: "lost: running -> failed", After: `{"next_try_at":"@now+1h15m","ended_at":"@now"}`},
-	{In: "running", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":9223372036854775807,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now-4m59.999999s","next_try_at":"@now+1h9m","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "lose", With: `{"next_try_at":"@now+1h15m"}`, By: fsmtest.BySweep},
+	{In: "running", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":9223372036854775807,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now-5m","next_try_at":"@now+1h9m","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "lose", With: `{"next_try_at":"@now+1h15m"}`, By: fsmcases.BySweep, Want: "lost: running -> failed", After: `{"next_try_at":"@now+1h15m","ended_at":"@now"}`},
+	{In: "running", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":9223372036854775807,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now-4m59.999999s","next_try_at":"@now+1h9m","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "lose", With: `{"next_try_at":"@now+1h15m"}`, By: fsmcases.BySweep},
 	// skip_work
 	{In: "running", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now+1h9m","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "skip_work", Want: "skipped_itself: running -> skipped", After: `{"ended_at":"@now"}`},
 	{In: "running", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now+1h9m","trigger_ends_at":"@now+1h","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "skip_work", Want: "refused invariant", NoStore: true},
@@ -147,8 +147,8 @@ var testCases = []fsmtest.Case{
 	{In: "deferred", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now+1h9m","trigger_ends_at":"@now+1h10m","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "give_up_trigger", Want: "trigger_timed_out: deferred -> scheduled", After: `{"trigger_ends_at":null}`},
 	{In: "deferred", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"next_method":"next_method"}`, Do: "give_up_trigger", Want: "trigger_timed_out: deferred -> scheduled"},
 	{In: "deferred", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now+1h9m","trigger_ends_at":"@now+1h10m","next_method":"next_method","started_at":"@now+1h12m","ended_at":"@now+1h","note":"note"}`, Do: "give_up_trigger", Want: "refused invariant", NoStore: true},
-	{In: "deferred", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now+1h9m","trigger_ends_at":"@now","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "give_up_trigger", By: fsmtest.BySweep, Want: "trigger_timed_out: deferred -> scheduled", After: `{"trigger_ends_at":null}`},
-	{In: "deferred", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now+1h9m","trigger_ends_at":"@now+1µs","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "give_up_trigger", By: fsmtest.BySweep},
+	{In: "deferred", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now+1h9m","trigger_ends_at":"@now","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "give_up_trigger", By: fsmcases.BySweep, Want: "trigger_timed_out: deferred -> scheduled", After: `{"trigger_ends_at":null}`},
+	{In: "deferred", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now+1h9m","trigger_ends_at":"@now+1µs","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "give_up_trigger", By: fsmcases.BySweep},
 	// fail_upstream
 	{In: "none", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now+1h9m","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "fail_upstream", Want: "upstream_failed: none -> upstream_failed"},
 	{In: "scheduled", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5,"hostname":"hostname","queued_at":"@now+1h7m","heartbeat_at":"@now+1h8m","next_try_at":"@now+1h9m","next_method":"next_method","started_at":"@now+1h12m","note":"note"}`, Do: "fail_upstream", Want: "upstream_failed: scheduled -> upstream_failed"},
@@ -244,7 +244,7 @@ var testCases = []fsmtest.Case{
 
 // testChecks are records, and the rules that each breaks: in each state one that is whole, and
 // then what is different in others.
-var testChecks = []fsmtest.Check{
+var testChecks = []fsmcases.Check{
 	{In: "none", Given: `{"dag_id":"dag_id","run_id":"run_id","task_id":"task_id","map_index":2,"try_number":5,"max_tries":5}`},
 	{In: "none", But: `{"map_index":0}`},
 	{In: "none", But: `{"map_index":-2}`, Broken: "map_index"},
@@ -307,7 +307,7 @@ var testChecks = []fsmtest.Check{
 }
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
-var testPackage = fsmtest.Package[TaskInstance]{
+var testPackage = fsmcases.Package[TaskInstance]{
 	Spec:    "../taskinstance.yaml",
 	Version: 1, States: "none, scheduled, queued, running, restarting, up_for_retry, up_for_reschedule, deferred, success (final), failed (final), skipped (final), upstream_failed (final), removed (final)",
 	Fields: "dag_id, run_id, task_id, map_index, try_number, max_tries, hostname, queued_at, heartbeat_at, next_try_at, trigger_ends_at, next_method, started_at, ended_at, note",
@@ -338,17 +338,17 @@ var testPackage = fsmtest.Package[TaskInstance]{
 	},
 	System: "schedule_again, timeout_queued, reset_orphan, lose, give_up_trigger",
 	Cases:  testCases, Checks: testChecks,
-	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
 	Equal: TaskInstance.Equal, Can: TaskInstance.Can, Pure: testPure,
 	Errors: map[string]error{
 		"exists_in_run": ErrExistsInRun,
 	},
-	Words: []fsmtest.Vocabulary{
-		fsmtest.Words("State", States(), "none, scheduled, queued, running, restarting, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed, removed", ""),
-		fsmtest.Words("MarkAs", []MarkAs{MarkAsSuccess, MarkAsFailed, MarkAsSkipped}, "success, failed, skipped", ""),
+	Words: []fsmcases.Vocabulary{
+		fsmcases.Words("State", States(), "none, scheduled, queued, running, restarting, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed, removed", ""),
+		fsmcases.Words("MarkAs", []MarkAs{MarkAsSuccess, MarkAsFailed, MarkAsSkipped}, "success, failed, skipped", ""),
 	},
 	Migrate: Migrate,
-	Open: func(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[TaskInstance], error) {
+	Open: func(ctx context.Context, store fsm.Store, fx *fsmcases.Effects, opts ...fsm.Option) (*fsmcases.Durable[TaskInstance], error) {
 		return testOpened(Open(ctx, store, Sources{
 			TimeoutQueued: func(TaskInstance, time.Time) (TimeoutQueuedInput, error) {
 				c := fx.Source("timeout_queued")
@@ -363,7 +363,7 @@ var testPackage = fsmtest.Package[TaskInstance]{
 }
 
 // testPure calls the pure method of an operation.
-func testPure(r *TaskInstance, operation string, c fsmtest.Call) (e any, err error) {
+func testPure(r *TaskInstance, operation string, c fsmcases.Call) (e any, err error) {
 	switch operation {
 	case "create":
 		*r, e, err = Create(c.ID, testCreateInput(c), c.Now())
@@ -416,11 +416,11 @@ func testPure(r *TaskInstance, operation string, c fsmtest.Call) (e any, err err
 }
 
 // testOpened is what the tests reach of an opened machine.
-var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+var testOpened = fsmcases.Opened((*Machine).Core, testCall)
 
 // testCall calls the method of an operation. Without at it makes a record, or lets the
 // machine pick one.
-func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmcases.Call) (Outcome, error) {
 	switch operation {
 	case "create":
 		return m.Create(ctx, c.ID, testCreateInput(c), c.Given())
@@ -476,10 +476,10 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "restore":
 		return m.Restore(ctx, at, c.Given())
 	}
-	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
+	return Outcome{}, &fsmcases.NotOfferedError{Operation: operation}
 }
 
-func testCreateInput(c fsmtest.Call) CreateInput {
+func testCreateInput(c fsmcases.Call) CreateInput {
 	return CreateInput{
 		DagID:    c.Text("dag_id"),
 		RunID:    c.Text("run_id"),
@@ -489,20 +489,20 @@ func testCreateInput(c fsmtest.Call) CreateInput {
 	}
 }
 
-func testFailInput(c fsmtest.Call) FailInput {
+func testFailInput(c fsmcases.Call) FailInput {
 	return FailInput{Final: c.Bool("final"), NextTryAt: c.Time("next_try_at")}
 }
 
-func testDeferInput(c fsmtest.Call) DeferInput {
+func testDeferInput(c fsmcases.Call) DeferInput {
 	return DeferInput{
 		NextMethod:    c.Text("next_method"),
-		TriggerEndsAt: fsmtest.Opt(c, "trigger_ends_at", fsmtest.Call.Time),
+		TriggerEndsAt: fsmcases.Opt(c, "trigger_ends_at", fsmcases.Call.Time),
 	}
 }
 
-func testMarkInput(c fsmtest.Call) MarkInput {
+func testMarkInput(c fsmcases.Call) MarkInput {
 	return MarkInput{
-		As:   fsmtest.Word[MarkAs](c, "as"),
-		Note: fsmtest.Opt(c, "note", fsmtest.Call.Text),
+		As:   fsmcases.Word[MarkAs](c, "as"),
+		Note: fsmcases.Opt(c, "note", fsmcases.Call.Text),
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
 // engineMatrix says what each operation does to a record in each state, and what
@@ -143,7 +143,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 		},
 		Operations: map[string]enginetest.Ways[Job]{
 			"enqueue": {
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]Outcome, error) {
+				Enter: func(ctx context.Context, n int, c fsmcases.Call) ([]Outcome, error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
 					j, err := h.Enqueue(ctx, c.ID, c.Given())
@@ -154,14 +154,14 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"start": {
-				Pick: func(ctx context.Context, n int, c fsmtest.Call) ([]Outcome, error) {
+				Pick: func(ctx context.Context, n int, c fsmcases.Call) ([]Outcome, error) {
 					if n > 0 {
 						return m.StartN(ctx, n, c.Given())
 					}
 					out, err := m.Start(ctx, c.Given())
 					return []Outcome{out}, err
 				},
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]Outcome, error) {
+				Enter: func(ctx context.Context, n int, c fsmcases.Call) ([]Outcome, error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
 					if n > 0 {
@@ -178,7 +178,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 					}
 					return []Outcome{j.Outcome()}, nil
 				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StatePending:
 						j := PendingJob{handle{h}}
@@ -192,7 +192,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"reschedule": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StatePending:
 						j := PendingJob{handle{h}}
@@ -210,7 +210,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"progress": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRunning:
 						j := RunningJob{handle{h}}
@@ -221,7 +221,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"succeed": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRunning:
 						j := RunningJob{handle{h}}
@@ -235,7 +235,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"fail": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRunning:
 						j := RunningJob{handle{h}}
@@ -249,7 +249,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"quarantine": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateFailed:
 						j := FailedJob{handle{h}}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
@@ -18,7 +18,7 @@ func TestIngest(t *testing.T) { testPackage.Run(t) }
 
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
-var testCases = []fsmtest.Case{
+var testCases = []fsmcases.Case{
 	// enqueue
 	{Do: "enqueue", Want: "enqueue: (new) -> pending", After: `{"run_after":"@now"}`},
 	{Beside: []string{`m-1 pending {"attempts":1,"run_after":"@now+1h1m"}`}, Do: "enqueue", Want: "refused exists"},
@@ -63,8 +63,8 @@ var testCases = []fsmtest.Case{
 	{In: "quarantined", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "release", Why: "-", Want: "refused reason_missing"},
 	// fail_stalled
 	{In: "running", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "fail_stalled", Want: "fail_stalled: running -> failed", Then: []string{`retry_stalled: failed -> pending {"run_after":"@now+1m","active_at":null}`}},
-	{In: "running", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now-10m"}`, Do: "fail_stalled", By: fsmtest.BySweep, Want: "fail_stalled: running -> failed", Then: []string{`retry_stalled: failed -> pending {"run_after":"@now+1m","active_at":null}`}},
-	{In: "running", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now-9m59.999999s"}`, Do: "fail_stalled", By: fsmtest.BySweep},
+	{In: "running", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now-10m"}`, Do: "fail_stalled", By: fsmcases.BySweep, Want: "fail_stalled: running -> failed", Then: []string{`retry_stalled: failed -> pending {"run_after":"@now+1m","active_at":null}`}},
+	{In: "running", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now-9m59.999999s"}`, Do: "fail_stalled", By: fsmcases.BySweep},
 	// retry_stalled
 	{In: "failed", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "retry_stalled", Want: "retry_stalled: failed -> pending", After: `{"run_after":"@now+1m","active_at":null}`},
 	{In: "failed", Given: `{"attempts":1,"run_after":"@now+1h1m"}`, Do: "retry_stalled", Want: "refused guard has_stalled (not_stalled)"},
@@ -73,7 +73,7 @@ var testCases = []fsmtest.Case{
 
 // testChecks are records, and the rules that each breaks: in each state one that is whole, and
 // then what is different in others.
-var testChecks = []fsmtest.Check{
+var testChecks = []fsmcases.Check{
 	{In: "pending", Given: `{"attempts":1,"run_after":"@now+1h1m"}`},
 	{In: "pending", But: `{"attempts":-1}`, Broken: "attempts"},
 	{In: "pending", But: `{"active_at":"@zero"}`, Broken: "active_at is absent"},
@@ -98,7 +98,7 @@ var testChecks = []fsmtest.Check{
 }
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
-var testPackage = fsmtest.Package[Job]{
+var testPackage = fsmcases.Package[Job]{
 	Spec:    "../../../specs/ingest.yaml",
 	Version: 1, States: "pending, running, succeeded (terminal), failed, quarantined",
 	Fields: "attempts, run_after, active_at",
@@ -116,31 +116,31 @@ var testPackage = fsmtest.Package[Job]{
 	},
 	System: "fail_stalled, retry_stalled",
 	Cases:  testCases, Checks: testChecks,
-	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
 	Equal: Job.Equal, Can: Job.Can, Pure: testPure,
 	Errors: map[string]error{
 		"not_due":     ErrNotDue,
 		"not_stalled": ErrNotStalled,
 	},
-	Words: []fsmtest.Vocabulary{
-		fsmtest.Words("State", States(), "pending, running, succeeded, failed, quarantined", ""),
+	Words: []fsmcases.Vocabulary{
+		fsmcases.Words("State", States(), "pending, running, succeeded, failed, quarantined", ""),
 	},
 	Migrate: Migrate,
-	Open: func(ctx context.Context, store fsm.Store, _ *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Job], error) {
+	Open: func(ctx context.Context, store fsm.Store, _ *fsmcases.Effects, opts ...fsm.Option) (*fsmcases.Durable[Job], error) {
 		return testOpened(Open(ctx, store, opts...))
 	},
-	Stores: []fsmtest.Store{
+	Stores: []fsmcases.Store{
 		{Name: "sqlite", Open: func(t *testing.T) fsm.Store {
-			return fsmtest.UseStore(t)(sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks")))
+			return fsmcases.UseStore(t)(sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks")))
 		}},
 		{Name: "postgres", Open: func(t *testing.T) fsm.Store {
-			return fsmtest.UseStore(t)(postgres.Open(t.Context(), fsmtest.PostgresSchema(t), postgres.WithEnforce("checks")))
+			return fsmcases.UseStore(t)(postgres.Open(t.Context(), fsmcases.PostgresSchema(t), postgres.WithEnforce("checks")))
 		}},
 	},
 }
 
 // testPure calls the pure method of an operation.
-func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
+func testPure(r *Job, operation string, c fsmcases.Call) (e any, err error) {
 	switch operation {
 	case "enqueue":
 		*r, e, err = Enqueue(c.ID, c.Now())
@@ -167,11 +167,11 @@ func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
 }
 
 // testOpened is what the tests reach of an opened machine.
-var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+var testOpened = fsmcases.Opened((*Machine).Core, testCall)
 
 // testCall calls the method of an operation. Without at it makes a record, or lets the
 // machine pick one.
-func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmcases.Call) (Outcome, error) {
 	switch operation {
 	case "enqueue":
 		return m.Enqueue(ctx, c.ID, c.Given())
@@ -198,5 +198,5 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "retry_stalled":
 		return m.RetryStalled(ctx, at, c.GivenBySystem())
 	}
-	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
+	return Outcome{}, &fsmcases.NotOfferedError{Operation: operation}
 }

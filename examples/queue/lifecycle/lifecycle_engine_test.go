@@ -9,7 +9,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 	"github.com/fsmgen/fsmgen/runtime/worker"
 )
 
@@ -182,7 +182,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 		},
 		Operations: map[string]enginetest.Ways[Job]{
 			"enqueue": {
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]Outcome, error) {
+				Enter: func(ctx context.Context, n int, c fsmcases.Call) ([]Outcome, error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
 					j, err := h.Enqueue(ctx, c.ID, testEnqueueInput(c), c.Given())
@@ -193,14 +193,14 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"claim_next": {
-				Pick: func(ctx context.Context, n int, c fsmtest.Call) ([]Outcome, error) {
+				Pick: func(ctx context.Context, n int, c fsmcases.Call) ([]Outcome, error) {
 					if n > 0 {
 						return m.ClaimNextN(ctx, n, ClaimNextInput{Lease: c.Time("lease")}, c.Given())
 					}
 					out, err := m.ClaimNext(ctx, ClaimNextInput{Lease: c.Time("lease")}, c.Given())
 					return []Outcome{out}, err
 				},
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]Outcome, error) {
+				Enter: func(ctx context.Context, n int, c fsmcases.Call) ([]Outcome, error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
 					if n > 0 {
@@ -217,7 +217,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 					}
 					return []Outcome{j.Outcome()}, nil
 				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateQueued:
 						j := QueuedJob{handle{h}}
@@ -238,7 +238,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"start": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateClaimed:
 						j := ClaimedJob{claimedFields{handle{h}}}
@@ -252,7 +252,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"heartbeat": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateClaimed:
 						j := ClaimedJob{claimedFields{handle{h}}}
@@ -267,7 +267,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"complete": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRunning:
 						j := RunningJob{claimedFields{handle{h}}}
@@ -281,7 +281,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"fail": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRunning:
 						j := RunningJob{claimedFields{handle{h}}}
@@ -295,7 +295,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"stall": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateClaimed:
 						j := ClaimedJob{claimedFields{handle{h}}}
@@ -316,7 +316,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 				},
 			},
 			"requeue_stalled": {
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmcases.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateStalled:
 						j := StalledJob{handle{h}}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
@@ -18,7 +18,7 @@ func TestLifecycle(t *testing.T) { testPackage.Run(t) }
 
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
-var testCases = []fsmtest.Case{
+var testCases = []fsmcases.Case{
 	// enqueue
 	{Do: "enqueue", With: `{"dedupe_key":"dedupe_key","payload":{"payload":9}}`, Want: "enqueued: (new) -> queued", After: `{"dedupe_key":"dedupe_key","payload":{"payload":9},"queued_at":"@now"}`, Again: []string{`reused {"dedupe_key":"a","payload":{"payload":9}}`, `reused {"dedupe_key":"dedupe_key","payload":{}}`}},
 	{Do: "enqueue", Want: "enqueued: (new) -> queued", After: `{"queued_at":"@now"}`},
@@ -93,10 +93,10 @@ var testCases = []fsmtest.Case{
 	{In: "claimed", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"@now+1h3m","attempt":8}`, Do: "stall", Want: "stalled: claimed -> stalled", After: `{"owner":null,"lease":null}`},
 	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"@now+1h3m","attempt":8}`, Do: "stall", Want: "stalled: running -> stalled", After: `{"owner":null,"lease":null}`},
 	{In: "claimed", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"@now+1h3m","result":{},"attempt":8}`, Do: "stall", Want: "refused invariant", NoStore: true},
-	{In: "claimed", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"@now","attempt":8}`, Do: "stall", By: fsmtest.BySweep, Want: "stalled: claimed -> stalled", After: `{"owner":null,"lease":null}`},
-	{In: "claimed", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"@now+1µs","attempt":8}`, Do: "stall", By: fsmtest.BySweep},
-	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"@now","attempt":8}`, Do: "stall", By: fsmtest.BySweep, Want: "stalled: running -> stalled", After: `{"owner":null,"lease":null}`},
-	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"@now+1µs","attempt":8}`, Do: "stall", By: fsmtest.BySweep},
+	{In: "claimed", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"@now","attempt":8}`, Do: "stall", By: fsmcases.BySweep, Want: "stalled: claimed -> stalled", After: `{"owner":null,"lease":null}`},
+	{In: "claimed", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"@now+1µs","attempt":8}`, Do: "stall", By: fsmcases.BySweep},
+	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"@now","attempt":8}`, Do: "stall", By: fsmcases.BySweep, Want: "stalled: running -> stalled", After: `{"owner":null,"lease":null}`},
+	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"@now+1µs","attempt":8}`, Do: "stall", By: fsmcases.BySweep},
 	// requeue_stalled
 	{In: "stalled", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"attempt":8}`, Do: "requeue_stalled", Want: "requeued: stalled -> queued", After: `{"queued_at":"@now"}`},
 	{In: "stalled", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"a","attempt":8}`, Do: "requeue_stalled", Want: "refused invariant", NoStore: true},
@@ -104,7 +104,7 @@ var testCases = []fsmtest.Case{
 
 // testChecks are records, and the rules that each breaks: in each state one that is whole, and
 // then what is different in others.
-var testChecks = []fsmtest.Check{
+var testChecks = []fsmcases.Check{
 	{In: "queued", Given: `{"attempt":8}`},
 	{In: "queued", But: `{"owner":""}`, Broken: "owner is absent"},
 	{In: "queued", But: `{"lease":"@zero"}`, Broken: "lease is absent"},
@@ -149,7 +149,7 @@ var testChecks = []fsmtest.Check{
 }
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
-var testPackage = fsmtest.Package[Job]{
+var testPackage = fsmcases.Package[Job]{
 	Spec:    "../../../specs/lifecycle.yaml",
 	Version: 1, States: "queued, claimed, running, succeeded (terminal), failed (terminal), stalled",
 	Fields: "dedupe_key, payload, owner, lease, result, error, queued_at, attempt",
@@ -164,32 +164,32 @@ var testPackage = fsmtest.Package[Job]{
 		"requeue_stalled": "stalled -> queued",
 	},
 	Cases: testCases, Checks: testChecks,
-	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
 	Equal: Job.Equal, Can: Job.Can, Pure: testPure,
 	Errors: map[string]error{
 		"not_owner":         ErrNotOwner,
 		"lease_in_the_past": ErrLeaseInThePast,
 		"lease_shortened":   ErrLeaseShortened,
 	},
-	Words: []fsmtest.Vocabulary{
-		fsmtest.Words("State", States(), "queued, claimed, running, succeeded, failed, stalled", ""),
+	Words: []fsmcases.Vocabulary{
+		fsmcases.Words("State", States(), "queued, claimed, running, succeeded, failed, stalled", ""),
 	},
 	Migrate: Migrate,
-	Open: func(ctx context.Context, store fsm.Store, _ *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Job], error) {
+	Open: func(ctx context.Context, store fsm.Store, _ *fsmcases.Effects, opts ...fsm.Option) (*fsmcases.Durable[Job], error) {
 		return testOpened(Open(ctx, store, opts...))
 	},
-	Stores: []fsmtest.Store{
+	Stores: []fsmcases.Store{
 		{Name: "sqlite", Open: func(t *testing.T) fsm.Store {
-			return fsmtest.UseStore(t)(sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks")))
+			return fsmcases.UseStore(t)(sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks")))
 		}},
 		{Name: "postgres", Open: func(t *testing.T) fsm.Store {
-			return fsmtest.UseStore(t)(postgres.Open(t.Context(), fsmtest.PostgresSchema(t), postgres.WithEnforce("checks")))
+			return fsmcases.UseStore(t)(postgres.Open(t.Context(), fsmcases.PostgresSchema(t), postgres.WithEnforce("checks")))
 		}},
 	},
 }
 
 // testPure calls the pure method of an operation.
-func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
+func testPure(r *Job, operation string, c fsmcases.Call) (e any, err error) {
 	switch operation {
 	case "enqueue":
 		*r, e, err = Enqueue(c.ID, testEnqueueInput(c), c.Now())
@@ -212,11 +212,11 @@ func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
 }
 
 // testOpened is what the tests reach of an opened machine.
-var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+var testOpened = fsmcases.Opened((*Machine).Core, testCall)
 
 // testCall calls the method of an operation. Without at it makes a record, or lets the
 // machine pick one.
-func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmcases.Call) (Outcome, error) {
 	switch operation {
 	case "enqueue":
 		return m.Enqueue(ctx, c.ID, testEnqueueInput(c), c.Given())
@@ -238,12 +238,12 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "requeue_stalled":
 		return m.RequeueStalled(ctx, at, c.Given())
 	}
-	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
+	return Outcome{}, &fsmcases.NotOfferedError{Operation: operation}
 }
 
-func testEnqueueInput(c fsmtest.Call) EnqueueInput {
+func testEnqueueInput(c fsmcases.Call) EnqueueInput {
 	return EnqueueInput{
-		DedupeKey: fsmtest.Opt(c, "dedupe_key", fsmtest.Call.Text),
-		Payload:   fsmtest.Opt(c, "payload", fsmtest.Call.JSON),
+		DedupeKey: fsmcases.Opt(c, "dedupe_key", fsmcases.Call.Text),
+		Payload:   fsmcases.Opt(c, "payload", fsmcases.Call.JSON),
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
@@ -18,7 +18,7 @@ func TestTask(t *testing.T) { testPackage.Run(t) }
 
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
-var testCases = []fsmtest.Case{
+var testCases = []fsmcases.Case{
 	// submit
 	{Do: "submit", Want: "submit: (new) -> pending"},
 	{Beside: []string{`m-1 pending`}, Do: "submit", Want: "refused exists"},
@@ -33,19 +33,19 @@ var testCases = []fsmtest.Case{
 	{In: "running", Do: "complete", Want: "complete: running -> completed", NoStore: true},
 	// recover
 	{In: "running", Do: "recover", Want: "recover: running -> pending"},
-	{In: "running", Do: "recover", By: fsmtest.ByStartup, Want: "recover: running -> pending"},
+	{In: "running", Do: "recover", By: fsmcases.ByStartup, Want: "recover: running -> pending"},
 }
 
 // testChecks are records, and the rules that each breaks: in each state one that is whole, and
 // then what is different in others.
-var testChecks = []fsmtest.Check{
+var testChecks = []fsmcases.Check{
 	{In: "pending"},
 	{In: "running"},
 	{In: "completed"},
 }
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
-var testPackage = fsmtest.Package[Task]{
+var testPackage = fsmcases.Package[Task]{
 	Spec:    "../../../specs/task.yaml",
 	Version: 1, States: "pending, running, completed (terminal)",
 	Moves: map[string]string{
@@ -56,25 +56,25 @@ var testPackage = fsmtest.Package[Task]{
 	},
 	System: "start, complete, recover",
 	Cases:  testCases, Checks: testChecks,
-	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
 	Equal: Task.Equal, Can: Task.Can, Pure: testPure,
-	Words:   []fsmtest.Vocabulary{fsmtest.Words("State", States(), "pending, running, completed", "")},
+	Words:   []fsmcases.Vocabulary{fsmcases.Words("State", States(), "pending, running, completed", "")},
 	Migrate: Migrate,
-	Open: func(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Task], error) {
+	Open: func(ctx context.Context, store fsm.Store, fx *fsmcases.Effects, opts ...fsm.Option) (*fsmcases.Durable[Task], error) {
 		return testOpened(Open(ctx, store, testEffects{fx}, opts...))
 	},
-	Stores: []fsmtest.Store{
+	Stores: []fsmcases.Store{
 		{Name: "sqlite", Open: func(t *testing.T) fsm.Store {
-			return fsmtest.UseStore(t)(sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks")))
+			return fsmcases.UseStore(t)(sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks")))
 		}},
 		{Name: "postgres", Open: func(t *testing.T) fsm.Store {
-			return fsmtest.UseStore(t)(postgres.Open(t.Context(), fsmtest.PostgresSchema(t), postgres.WithEnforce("checks")))
+			return fsmcases.UseStore(t)(postgres.Open(t.Context(), fsmcases.PostgresSchema(t), postgres.WithEnforce("checks")))
 		}},
 	},
 }
 
 // testPure calls the pure method of an operation.
-func testPure(r *Task, operation string, c fsmtest.Call) (e any, err error) {
+func testPure(r *Task, operation string, c fsmcases.Call) (e any, err error) {
 	switch operation {
 	case "submit":
 		*r, e, err = Submit(c.ID, c.Now())
@@ -89,11 +89,11 @@ func testPure(r *Task, operation string, c fsmtest.Call) (e any, err error) {
 }
 
 // testOpened is what the tests reach of an opened machine.
-var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+var testOpened = fsmcases.Opened((*Machine).Core, testCall)
 
 // testCall calls the method of an operation. Without at it makes a record, or lets the
 // machine pick one.
-func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmcases.Call) (Outcome, error) {
 	switch operation {
 	case "submit":
 		return m.Submit(ctx, c.ID, c.Given())
@@ -106,11 +106,11 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 		// Nobody but the engine calls it.
 		return m.core.Apply(ctx, at, recoverCall(opRecover, c.GivenBySystem()))
 	}
-	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
+	return Outcome{}, &fsmcases.NotOfferedError{Operation: operation}
 }
 
 // testEffects notes what is performed.
-type testEffects struct{ fx *fsmtest.Effects }
+type testEffects struct{ fx *fsmcases.Effects }
 
 func (x testEffects) ExecuteTask(ctx context.Context, r Task, key string, e fsm.Event) error {
 	return x.fx.Perform("execute_task", r.Ref(), key, e, nil)

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
@@ -18,7 +18,7 @@ func TestNotice(t *testing.T) { testPackage.Run(t) }
 
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
-var testCases = []fsmtest.Case{
+var testCases = []fsmcases.Case{
 	// publish
 	{Do: "publish", With: `{"topic":"topic","body":{"body":5}}`, Others: map[string]int64{"number": 1}, Want: "publish: (new) -> due", After: `{"topic":"topic","number":1,"body":{"body":5},"give_up_at":"@now+1h"}`, Later: []string{`confirm: due -> delivered {"give_up_at":null}`}, Effects: []string{`post "topic"/1`}, Again: []string{`reused {"topic":"a","body":{"body":5}}`, `reused {"topic":"topic","body":{}}`}},
 	{Do: "publish", With: `{"topic":"","body":{"body":5}}`, Others: map[string]int64{"number": 1}, Want: "refused invalid_input topic"},
@@ -32,8 +32,8 @@ var testCases = []fsmtest.Case{
 	{In: "due", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"@now+1h3m"}`, Do: "confirm", Want: "confirm: due -> delivered", After: `{"give_up_at":null}`, NoStore: true},
 	// give_up
 	{In: "due", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"@now+1h3m"}`, Do: "give_up", Want: "give_up: due -> dead", After: `{"give_up_at":null}`},
-	{In: "due", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"@now"}`, Do: "give_up", By: fsmtest.BySweep, Want: "give_up: due -> dead", After: `{"give_up_at":null}`},
-	{In: "due", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"@now+1µs"}`, Do: "give_up", By: fsmtest.BySweep},
+	{In: "due", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"@now"}`, Do: "give_up", By: fsmcases.BySweep, Want: "give_up: due -> dead", After: `{"give_up_at":null}`},
+	{In: "due", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"@now+1µs"}`, Do: "give_up", By: fsmcases.BySweep},
 	// retry
 	{In: "dead", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"@now+1h3m"}`, Do: "retry", Want: "retry: dead -> due", After: `{"give_up_at":"@now+1h"}`, Later: []string{`confirm: due -> delivered {"give_up_at":null}`}, Effects: []string{`post "topic"/2`}},
 	{In: "dead", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"@now+1h"}`, Do: "retry", Want: "retry: dead -> due", Later: []string{`confirm: due -> delivered {"give_up_at":null}`}, Effects: []string{`post "topic"/2`}},
@@ -47,7 +47,7 @@ var testCases = []fsmtest.Case{
 
 // testChecks are records, and the rules that each breaks: in each state one that is whole, and
 // then what is different in others.
-var testChecks = []fsmtest.Check{
+var testChecks = []fsmcases.Check{
 	{In: "due", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"@now+1h3m"}`},
 	{In: "due", But: `{"number":0}`, Broken: "number"},
 	{In: "due", But: `{"give_up_at":null}`, Broken: "give_up_at is present"},
@@ -58,7 +58,7 @@ var testChecks = []fsmtest.Check{
 }
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
-var testPackage = fsmtest.Package[Notice]{
+var testPackage = fsmcases.Package[Notice]{
 	Spec:    "../notice.yaml",
 	Version: 1, States: "due, delivered (terminal), dead, dropped (terminal)",
 	Fields: "topic, number, body, give_up_at",
@@ -71,25 +71,25 @@ var testPackage = fsmtest.Package[Notice]{
 	},
 	System: "confirm, give_up",
 	Cases:  testCases, Checks: testChecks,
-	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
 	Equal: Notice.Equal, Can: Notice.Can, Pure: testPure,
-	Words:   []fsmtest.Vocabulary{fsmtest.Words("State", States(), "due, delivered, dead, dropped", "")},
+	Words:   []fsmcases.Vocabulary{fsmcases.Words("State", States(), "due, delivered, dead, dropped", "")},
 	Migrate: Migrate,
-	Open: func(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Notice], error) {
+	Open: func(ctx context.Context, store fsm.Store, fx *fsmcases.Effects, opts ...fsm.Option) (*fsmcases.Durable[Notice], error) {
 		return testOpened(Open(ctx, store, testEffects{fx}, opts...))
 	},
-	Stores: []fsmtest.Store{
+	Stores: []fsmcases.Store{
 		{Name: "sqlite", Open: func(t *testing.T) fsm.Store {
-			return fsmtest.UseStore(t)(sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks")))
+			return fsmcases.UseStore(t)(sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks")))
 		}},
 		{Name: "postgres", Open: func(t *testing.T) fsm.Store {
-			return fsmtest.UseStore(t)(postgres.Open(t.Context(), fsmtest.PostgresSchema(t), postgres.WithEnforce("checks")))
+			return fsmcases.UseStore(t)(postgres.Open(t.Context(), fsmcases.PostgresSchema(t), postgres.WithEnforce("checks")))
 		}},
 	},
 }
 
 // testPure calls the pure method of an operation.
-func testPure(r *Notice, operation string, c fsmtest.Call) (e any, err error) {
+func testPure(r *Notice, operation string, c fsmcases.Call) (e any, err error) {
 	switch operation {
 	case "publish":
 		*r, e, err = Publish(c.ID, testPublishInput(c), PublishPeers{Number: c.Peers["number"]}, c.Now())
@@ -106,11 +106,11 @@ func testPure(r *Notice, operation string, c fsmtest.Call) (e any, err error) {
 }
 
 // testOpened is what the tests reach of an opened machine.
-var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+var testOpened = fsmcases.Opened((*Machine).Core, testCall)
 
 // testCall calls the method of an operation. Without at it makes a record, or lets the
 // machine pick one.
-func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmcases.Call) (Outcome, error) {
 	switch operation {
 	case "publish":
 		return m.Publish(ctx, c.ID, testPublishInput(c), c.Given())
@@ -122,15 +122,15 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "drop":
 		return m.Drop(ctx, at, c.Given())
 	}
-	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
+	return Outcome{}, &fsmcases.NotOfferedError{Operation: operation}
 }
 
-func testPublishInput(c fsmtest.Call) PublishInput {
+func testPublishInput(c fsmcases.Call) PublishInput {
 	return PublishInput{Topic: c.Text("topic"), Body: c.JSON("body")}
 }
 
 // testEffects notes what is performed.
-type testEffects struct{ fx *fsmtest.Effects }
+type testEffects struct{ fx *fsmcases.Effects }
 
 func (x testEffects) Post(ctx context.Context, r Notice, key string, e fsm.Event) error {
 	return x.fx.Perform("post", r.Ref(), key, e, nil)

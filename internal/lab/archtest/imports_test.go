@@ -33,7 +33,8 @@ var rules = map[string]struct {
 	"runtime/memstore":         {own: []string{"runtime", "runtime/driver", "runtime/internal"}},
 	"runtime/sqlstore":         {own: []string{"runtime", "runtime/driver", "runtime/internal"}},
 	"internal/lab/storetest":   {own: []string{"runtime", "runtime/audit", "runtime/driver", "runtime/fsmimpl"}},
-	"runtime/fsmtest":          {own: []string{"runtime", "runtime/driver", "runtime/fsmimpl", "runtime/memstore"}},
+	"runtime/fsmtest":          {own: []string{"runtime", "runtime/driver", "runtime/fsmimpl"}},
+	"runtime/fsmcases":         {own: []string{"runtime", "runtime/driver", "runtime/fsmimpl", "runtime/fsmtest", "runtime/memstore"}},
 	"runtime/sqlite":           {own: []string{"runtime", "runtime/driver", "runtime/sqlstore"}, other: []string{"modernc.org/sqlite"}},
 	"runtime/postgres":         {own: []string{"runtime", "runtime/driver", "runtime/sqlstore"}, other: []string{"github.com/jackc/pgx/v5"}},
 	"spec":                     {other: []string{"gopkg.in/yaml.v3"}},
@@ -155,8 +156,8 @@ func TestLinksWhatItUses(t *testing.T) {
 		},
 		"./examples/pipeline/ingest": {"database/sql", "net", "modernc.org", "github.com/jackc", module + "/runtime/sqlstore", module + "/runtime/audit"},
 		"./examples/scheduler/task":  {module + "/runtime/audit", module + "/runtime/worker"},
-		"./runtime/sqlite":           {"github.com/jackc", module + "/runtime/audit", module + "/runtime/worker", module + "/runtime/memstore"},
-		"./runtime/fsmtest":          {module + "/runtime/audit", module + "/runtime/worker"},
+		"./runtime/sqlite":           {"github.com/jackc", module + "/runtime/audit", module + "/runtime/worker", module + "/runtime/memstore", module + "/runtime/internal/rows"},
+		"./runtime/fsmcases":         {module + "/runtime/audit", module + "/runtime/worker"},
 		"./runtime/worker":           {module + "/runtime/audit"},
 	} {
 		cmd := exec.Command("go", "list", "-deps", root)

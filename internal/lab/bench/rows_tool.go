@@ -105,7 +105,7 @@ func built(ctx context.Context, l *lab, r *report, root, tool string) error {
 		}
 		commands := [][]string{
 			{tool, "gen", "-q", "--layers", m.layers, "-o", "big", "big.yaml"},
-			{"go", "test", "-run=^$", "github.com/fsmgen/fsmgen/runtime/fsmtest"}, // what is imported is compiled
+			{"go", "test", "-run=^$", "github.com/fsmgen/fsmgen/runtime/fsmcases"}, // what is imported is compiled
 			{"go", "build", "./big"},
 			{"go", "test", "-c", "-o", "big.test", "./big"},
 			{filepath.Join(mod, "big.test"), "-test.timeout=" + patience.String()},

@@ -7,7 +7,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/lab/world"
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 	"github.com/fsmgen/fsmgen/runtime/worker"
 )
 
@@ -71,7 +71,7 @@ func OneRecord[R any](r R, err error) ([]R, fsm.Page, error) {
 func All[T fmt.Stringer](values []T, names []string) []T {
 	var list []T
 	for _, name := range names {
-		list = append(list, fsmtest.Named(values, name))
+		list = append(list, fsmcases.Named(values, name))
 	}
 	return list
 }

@@ -11,12 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
-
 	"github.com/fsmgen/fsmgen/internal/lab/oracle"
 	"github.com/fsmgen/fsmgen/internal/lab/world"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
 // prompt is a hand at the SQL prompt of a store's database: it writes past the
@@ -32,7 +31,7 @@ type prompt struct {
 	bent    map[string]int // how often a field was changed to another value, by way
 }
 
-var errTakenBack = errors.New("fsmtest: everything is taken back")
+var errTakenBack = errors.New("fsmcases: everything is taken back")
 
 // atPrompt puts records into an empty store and hands its database to attack,
 // which leaves no trace. What prepare does before is committed: after a change

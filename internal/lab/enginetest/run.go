@@ -4,12 +4,12 @@ import (
 	"testing"
 
 	"github.com/fsmgen/fsmgen/internal/lab/world"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 )
 
-// Run runs what fsmtest.Run leaves out, over the same table and the same driver; engine
+// Run runs what fsmcases.Run leaves out, over the same table and the same driver; engine
 // is what only these suites call, and lookups are those of the specification.
-func Run[R any](t *testing.T, table Table, d fsmtest.Package[R], engine func(machine any) *Engine[R], lookups ...Lookup) {
+func Run[R any](t *testing.T, table Table, d fsmcases.Package[R], engine func(machine any) *Engine[R], lookups ...Lookup) {
 	t.Helper()
 	m, err := world.Compile(table)
 	if err != nil {

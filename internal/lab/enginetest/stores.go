@@ -9,7 +9,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/lab/world"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
@@ -28,7 +28,7 @@ var shared = map[string]func(t *testing.T) (fsm.Store, world.Begin){
 		return store, begins(t, store, db, err)
 	},
 	"postgres": func(t *testing.T) (fsm.Store, world.Begin) {
-		at := fsmtest.PostgresSchema(t)
+		at := fsmcases.PostgresSchema(t)
 		store, err := postgres.Open(t.Context(), at, postgres.WithEnforce("checks"))
 		if err != nil {
 			t.Fatal(err)
@@ -46,7 +46,7 @@ var strict = []world.Store{
 		return closed(t, store, err)
 	}},
 	{Name: "postgres", Open: func(t *testing.T) fsm.Store {
-		store, err := postgres.Open(t.Context(), fsmtest.PostgresSchema(t))
+		store, err := postgres.Open(t.Context(), fsmcases.PostgresSchema(t))
 		return closed(t, store, err)
 	}},
 }

@@ -8,12 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
-
 	"github.com/fsmgen/fsmgen/internal/lab/oracle"
 	"github.com/fsmgen/fsmgen/internal/lab/world"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
 // seed puts records into store and model. They have revision 1.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 
 	"github.com/fsmgen/fsmgen/internal/lab/oracle"
 	"github.com/fsmgen/fsmgen/internal/lab/world"
@@ -239,7 +239,7 @@ func workLog[R any](h *world.Harness[R], id string, w *Working[R], path []*oracl
 		h.T.Fatal(err)
 	}
 	row := h.S.D.Descriptor.Encode(&rec)
-	until := driver.Time(fsmtest.AsSent(h.Clock).Add(lease))
+	until := driver.Time(fsmcases.AsSent(h.Clock).Add(lease))
 	if v, ok := row.Values[h.M.FieldByName[w.Deadline].Index].(time.Time); !ok || !v.Equal(until) {
 		h.T.Errorf("it is held until %v, want %v", row.Values[h.M.FieldByName[w.Deadline].Index], until)
 	}

@@ -5,13 +5,13 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/lab/oracle"
 	"github.com/fsmgen/fsmgen/internal/lab/world"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 )
 
 // RunTable holds a generated package against a table of its rules: every operation on every
 // abstract record, and long walks over each store. It stops behind the first kind of test that
 // fails: one fault has many faces. With -short it tries fewer cases and one walk over each store.
-func RunTable[R any](t *testing.T, table Table, d fsmtest.Package[R]) {
+func RunTable[R any](t *testing.T, table Table, d fsmcases.Package[R]) {
 	t.Helper()
 	m, err := oracle.Compile(table)
 	if err != nil {
@@ -31,7 +31,7 @@ func RunTable[R any](t *testing.T, table Table, d fsmtest.Package[R]) {
 		}
 	}
 	walks := &world.Suite[R]{M: &world.Model{Model: m}, D: d}
-	for _, st := range append([]fsmtest.Store{fsmtest.Memory}, d.Stores...) {
+	for _, st := range append([]fsmcases.Store{fsmcases.Memory}, d.Stores...) {
 		if !t.Run(st.Name, func(t *testing.T) {
 			if d.Descriptor.Schema.SQL[st.Name] != "" {
 				st.Open(t) // where there is no server for it, all is skipped here, and said once

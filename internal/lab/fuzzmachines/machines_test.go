@@ -231,7 +231,7 @@ func load(t *testing.T) loaded {
 var loadOnce = sync.OnceValues(func() (loaded, error) {
 	const runtime = "github.com/fsmgen/fsmgen/runtime"
 	list, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedExportFile},
-		runtime, runtime+"/audit", runtime+"/driver", runtime+"/fsmimpl", runtime+"/worker", "github.com/fsmgen/fsmgen/internal/lab/enginetest", runtime+"/fsmtest", runtime+"/memstore", runtime+"/sqlite", "context", "database/sql", "database/sql/driver", "embed",
+		runtime, runtime+"/audit", runtime+"/driver", runtime+"/fsmimpl", runtime+"/worker", "github.com/fsmgen/fsmgen/internal/lab/enginetest", runtime+"/fsmcases", runtime+"/memstore", runtime+"/sqlite", "context", "database/sql", "database/sql/driver", "embed",
 		"cmp", "encoding", "encoding/json", "errors", "fmt", "iter", "math", "path/filepath", "slices", "strconv", "strings", "testing", "time")
 	if err != nil {
 		return nil, err

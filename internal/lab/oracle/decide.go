@@ -11,7 +11,7 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 )
 
 // Verdict is what has to happen to one record by one call.
@@ -313,7 +313,7 @@ func (m *Model) Acceptable(o *Op, in *InputInfo, v any) bool {
 		case driver.KindString:
 			return v != "" && isText(v)
 		case driver.KindEnum:
-			return v != fsmtest.NoWord
+			return v != fsmcases.NoWord
 		}
 		if in.Kind == driver.KindSet {
 			return !slices.ContainsFunc(Members(v), func(x string) bool { return x == "" || !isText(x) })

@@ -1,5 +1,5 @@
 // Package oracle knows what every operation of a machine has to do to every
-// record. Package fsmtest and package enginetest judge generated code by it.
+// record. Package fsmcases and package enginetest judge generated code by it.
 //
 // It reads matrix and table of a generated test file, and nothing else: it
 // imports neither the generator nor the specification, and never asks the

@@ -183,7 +183,7 @@ func Compare(a, b any) int {
 	case string:
 		return strings.Compare(a, b.(string))
 	}
-	panic(fmt.Sprintf("fsmtest: %T has no order", a))
+	panic(fmt.Sprintf("fsmcases: %T has no order", a))
 }
 
 // Members reads a set as rows hold it.
@@ -194,7 +194,7 @@ func Members(v any) []string {
 	}
 	var list []string
 	if err := json.Unmarshal([]byte(s), &list); err != nil {
-		panic("fsmtest: " + s + " is no set")
+		panic("fsmcases: " + s + " is no set")
 	}
 	return list
 }

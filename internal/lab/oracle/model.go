@@ -369,7 +369,7 @@ func (y *Typ) constant(text string) any {
 	}
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		panic("fsmtest: " + text + " is no time")
+		panic("fsmcases: " + text + " is no time")
 	}
 	return at
 }
@@ -415,7 +415,7 @@ func Duration(s string) time.Duration {
 	unit := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour}[s[len(s)-1]]
 	n, err := strconv.Atoi(s[:len(s)-1])
 	if err != nil || unit == 0 {
-		panic("fsmtest: " + s + " is no duration")
+		panic("fsmcases: " + s + " is no duration")
 	}
 	return time.Duration(n) * unit
 }

@@ -5,27 +5,27 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 )
 
 // How the suites reach the generated package: as its own tests do.
 type (
 	// Driver holds typed adapters without a decision of their own.
-	Driver[R any] = fsmtest.Package[R]
+	Driver[R any] = fsmcases.Package[R]
 	// End says how a state ends a record.
-	End = fsmtest.End
+	End = fsmcases.End
 	// Projected is what a projection makes of a group.
-	Projected = fsmtest.Projected
+	Projected = fsmcases.Projected
 	// Durable is one generated machine, opened on a store.
-	Durable[R any] = fsmtest.Durable[R]
+	Durable[R any] = fsmcases.Durable[R]
 	// Call is one call of an operation.
-	Call = fsmtest.Call
+	Call = fsmcases.Call
 	// Effects stands for the world outside.
-	Effects = fsmtest.Effects
+	Effects = fsmcases.Effects
 	// Performed is one effect that ran.
-	Performed = fsmtest.Performed
+	Performed = fsmcases.Performed
 	// Store is one kind of store that the durable form is tested over.
-	Store = fsmtest.Store
+	Store = fsmcases.Store
 )
 
 // Event is what a pure method says that it did, in the names of the specification.

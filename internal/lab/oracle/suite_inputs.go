@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 )
 
 // Inputs makes calls that cannot be taken as they are: whatever the record, the
@@ -68,7 +68,7 @@ func (m *Model) BadCalls(o *Op, c Case, do func(what string, call Call)) {
 			try(in.Name+" is empty", set(""))
 			try(in.Name+" holds NUL", set("a\x00b"))
 		case driver.KindEnum:
-			try(in.Name+" is no word of its type", set(fsmtest.NoWord))
+			try(in.Name+" is no word of its type", set(fsmcases.NoWord))
 		case driver.KindSet:
 			try(in.Name+" has a member that holds NUL", set(SetOf("a", "b\x00")))
 		case driver.KindJSON:

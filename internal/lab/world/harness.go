@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 
 	"github.com/fsmgen/fsmgen/internal/lab/oracle"
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -72,7 +72,7 @@ func (s *Suite[R]) TracedHarness(t *testing.T, st Store) *Harness[R] {
 func (h *Harness[R]) open() {
 	h.T.Helper()
 	opts := append([]fsm.Option{
-		fsm.WithClock(func() time.Time { return fsmtest.AsSent(h.Clock) }), fsm.WithCallerTime(), fsm.WithBackoff(firstWait, longestWait),
+		fsm.WithClock(func() time.Time { return fsmcases.AsSent(h.Clock) }), fsm.WithCallerTime(), fsm.WithBackoff(firstWait, longestWait),
 		fsm.WithDelivery(time.Minute, 0), // one after the other: what is performed is compared in its order
 	}, h.opts...)
 	d, err := h.S.D.Open(h.Ctx, h.Store, h.Fx, opts...)
@@ -134,7 +134,7 @@ func (h *Harness[R]) Compare(what string, o *oracle.Op, c oracle.Call, want Expe
 
 func (h *Harness[R]) diff(o *oracle.Op, want Expected, got fsm.Outcome[R], err error) string {
 	if want.Code == fsm.ErrEffect {
-		if !errors.Is(err, fsm.ErrEffect) || !errors.Is(err, fsmtest.ErrEffect) {
+		if !errors.Is(err, fsm.ErrEffect) || !errors.Is(err, fsmcases.ErrEffect) {
 			return fmt.Sprintf("%v, want the effect's own error within a *fsm.EffectError", err)
 		}
 		return ""

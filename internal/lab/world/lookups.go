@@ -9,11 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
-
 	"github.com/fsmgen/fsmgen/internal/lab/oracle"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
 // Lookup is a question of the application.

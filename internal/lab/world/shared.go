@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
@@ -20,7 +20,7 @@ type Store struct {
 }
 
 // Memory is the store in memory, over which every generated package is tested.
-var Memory = Store{fsmtest.Memory.Name, fsmtest.Memory.Open, sharedMemory}
+var Memory = Store{fsmcases.Memory.Name, fsmcases.Memory.Open, sharedMemory}
 
 // Tx is a transaction that a caller has begun by itself.
 type Tx struct {

@@ -8,11 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
-
 	"github.com/fsmgen/fsmgen/internal/lab/oracle"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
 // World is what a store has to hold: records with their log and the effects

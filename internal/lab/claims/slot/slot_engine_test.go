@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 )
 
 // engineMatrix says what each operation does to a record in each state, and what
@@ -122,7 +122,7 @@ func engineReach(machine any) *enginetest.Engine[Slot] {
 		Join:    enginetest.Join(m.In),
 		Operations: map[string]enginetest.Ways[Slot]{
 			"claim": {
-				Pick: func(ctx context.Context, n int, c fsmtest.Call) ([]Outcome, error) {
+				Pick: func(ctx context.Context, n int, c fsmcases.Call) ([]Outcome, error) {
 					if n > 0 {
 						return m.ClaimN(ctx, n, c.Given())
 					}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 )
 
 // TestSlot makes the calls of testCases: by the pure methods, and over each store.
@@ -15,7 +15,7 @@ func TestSlot(t *testing.T) { testPackage.Run(t) }
 
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
-var testCases = []fsmtest.Case{
+var testCases = []fsmcases.Case{
 	// submit
 	{Do: "submit", With: `{"lane":"lane","key":"key","rank":9,"floor":0,"ready_at":"@now+1h11m","blocked":false}`, Want: "submit: (new) -> queued", After: `{"lane":"lane","key":"key","rank":9,"floor":0,"ready_at":"@now+1h11m","blocked":false}`, Again: []string{`reused {"lane":"a","key":"key","rank":9,"floor":0,"ready_at":"@now+1h11m","blocked":false}`, `reused {"lane":"lane","key":"a","rank":9,"floor":0,"ready_at":"@now+1h11m","blocked":false}`, `reused {"lane":"lane","key":"key","rank":0,"floor":0,"ready_at":"@now+1h11m","blocked":false}`, `reused {"lane":"lane","key":"key","rank":9,"floor":7,"ready_at":"@now+1h11m","blocked":false}`, `reused {"lane":"lane","key":"key","rank":9,"floor":0,"ready_at":"@zero","blocked":false}`, `reused {"lane":"lane","key":"key","rank":9,"floor":0,"ready_at":"@now+1h11m","blocked":true}`}},
 	{Do: "submit", With: `{"rank":0,"floor":0,"blocked":false}`, By: "c", Want: "submit: (new) -> queued", After: `{"rank":0,"floor":0,"blocked":false}`},
@@ -151,7 +151,7 @@ var testCases = []fsmtest.Case{
 
 // testChecks are records, and the rules that each breaks: in each state one that is whole, and
 // then what is different in others.
-var testChecks = []fsmtest.Check{
+var testChecks = []fsmcases.Check{
 	{In: "queued", Given: `{"rank":2,"floor":3}`},
 	{In: "queued", But: `{"rank":0}`},
 	{In: "queued", But: `{"rank":-1}`, Broken: "rank"},
@@ -173,7 +173,7 @@ var testChecks = []fsmtest.Check{
 }
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
-var testPackage = fsmtest.Package[Slot]{
+var testPackage = fsmcases.Package[Slot]{
 	Spec:    "../slot.yaml",
 	Version: 1, States: "queued, running, done (final)",
 	Fields: "lane, key, rank, floor, ready_at, blocked, owner",
@@ -188,7 +188,7 @@ var testPackage = fsmtest.Package[Slot]{
 		"drop":   "queued -> done",
 	},
 	Cases: testCases, Checks: testChecks,
-	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
 	Equal: Slot.Equal, Can: Slot.Can, Pure: testPure,
 	Errors: map[string]error{
 		"lane_full":  ErrLaneFull,
@@ -196,15 +196,15 @@ var testPackage = fsmtest.Package[Slot]{
 		"is_blocked": ErrIsBlocked,
 		"key_taken":  ErrKeyTaken,
 	},
-	Words:   []fsmtest.Vocabulary{fsmtest.Words("State", States(), "queued, running, done", "")},
+	Words:   []fsmcases.Vocabulary{fsmcases.Words("State", States(), "queued, running, done", "")},
 	Migrate: Migrate,
-	Open: func(ctx context.Context, store fsm.Store, _ *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Slot], error) {
+	Open: func(ctx context.Context, store fsm.Store, _ *fsmcases.Effects, opts ...fsm.Option) (*fsmcases.Durable[Slot], error) {
 		return testOpened(Open(ctx, store, opts...))
 	},
 }
 
 // testPure calls the pure method of an operation.
-func testPure(r *Slot, operation string, c fsmtest.Call) (e any, err error) {
+func testPure(r *Slot, operation string, c fsmcases.Call) (e any, err error) {
 	switch operation {
 	case "submit":
 		*r, e, err = Submit(c.ID, testSubmitInput(c), c.Now())
@@ -215,7 +215,7 @@ func testPure(r *Slot, operation string, c fsmtest.Call) (e any, err error) {
 	case "rush":
 		return r.Rush(c.Actor, c.Reason, c.Now())
 	case "shift":
-		return r.Shift(ShiftInput{Lane: fsmtest.Opt(c, "lane", fsmtest.Call.Text)}, c.Now())
+		return r.Shift(ShiftInput{Lane: fsmcases.Opt(c, "lane", fsmcases.Call.Text)}, c.Now())
 	case "back":
 		return r.Back(c.Now())
 	case "finish":
@@ -227,11 +227,11 @@ func testPure(r *Slot, operation string, c fsmtest.Call) (e any, err error) {
 }
 
 // testOpened is what the tests reach of an opened machine.
-var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+var testOpened = fsmcases.Opened((*Machine).Core, testCall)
 
 // testCall calls the method of an operation. Without at it makes a record, or lets the
 // machine pick one.
-func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmcases.Call) (Outcome, error) {
 	switch operation {
 	case "submit":
 		return m.Submit(ctx, c.ID, testSubmitInput(c), c.Given())
@@ -245,7 +245,7 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "rush":
 		return m.Rush(ctx, at, c.Given())
 	case "shift":
-		return m.Shift(ctx, at, ShiftInput{Lane: fsmtest.Opt(c, "lane", fsmtest.Call.Text)}, c.Given())
+		return m.Shift(ctx, at, ShiftInput{Lane: fsmcases.Opt(c, "lane", fsmcases.Call.Text)}, c.Given())
 	case "back":
 		return m.Back(ctx, at, c.Given())
 	case "finish":
@@ -253,27 +253,27 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "drop":
 		return m.Drop(ctx, at, c.Given())
 	}
-	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
+	return Outcome{}, &fsmcases.NotOfferedError{Operation: operation}
 }
 
-func testSubmitInput(c fsmtest.Call) SubmitInput {
+func testSubmitInput(c fsmcases.Call) SubmitInput {
 	return SubmitInput{
-		Lane:    fsmtest.Opt(c, "lane", fsmtest.Call.Text),
-		Key:     fsmtest.Opt(c, "key", fsmtest.Call.Text),
+		Lane:    fsmcases.Opt(c, "lane", fsmcases.Call.Text),
+		Key:     fsmcases.Opt(c, "key", fsmcases.Call.Text),
 		Rank:    c.Int("rank"),
 		Floor:   c.Int("floor"),
-		ReadyAt: fsmtest.Opt(c, "ready_at", fsmtest.Call.Time),
+		ReadyAt: fsmcases.Opt(c, "ready_at", fsmcases.Call.Time),
 		Blocked: c.Bool("blocked"),
 	}
 }
 
-func testEditInput(c fsmtest.Call) EditInput {
+func testEditInput(c fsmcases.Call) EditInput {
 	return EditInput{
-		Lane:    fsmtest.Opt(c, "lane", fsmtest.Call.Text),
-		Key:     fsmtest.Opt(c, "key", fsmtest.Call.Text),
+		Lane:    fsmcases.Opt(c, "lane", fsmcases.Call.Text),
+		Key:     fsmcases.Opt(c, "key", fsmcases.Call.Text),
 		Rank:    c.Int("rank"),
 		Floor:   c.Int("floor"),
-		ReadyAt: fsmtest.Opt(c, "ready_at", fsmtest.Call.Time),
+		ReadyAt: fsmcases.Opt(c, "ready_at", fsmcases.Call.Time),
 		Blocked: c.Bool("blocked"),
 	}
 }

@@ -113,7 +113,7 @@ func (b *bench) row(name, source string) error {
 	fmt.Fprintf(os.Stdout, "%s %8d", name, cells)
 	defer fmt.Fprintln(os.Stdout)
 	for _, c := range [][]string{
-		{"go", "test", "-run=^$", "github.com/fsmgen/fsmgen/runtime/fsmtest"}, // compiles what is imported, and is not told
+		{"go", "test", "-run=^$", "github.com/fsmgen/fsmgen/runtime/fsmcases"}, // compiles what is imported, and is not told
 		{b.program, "check", "big.yaml"},
 		{b.program, "gen", "-o", "big", "big.yaml"},
 		{"go", "build", "./big"},

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 )
 
 // TestAccount makes the calls of testCases: by the pure methods, and over each store.
@@ -15,7 +15,7 @@ func TestAccount(t *testing.T) { testPackage.Run(t) }
 
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
-var testCases = []fsmtest.Case{
+var testCases = []fsmcases.Case{
 	// open_account
 	{Do: "open_account", With: `{"owner":"owner","currency":"eur"}`, Want: "open_account: (new) -> opened", After: `{"owner":"owner","currency":"eur","balance":0,"available":0,"overdraft":0}`, Again: []string{`reused {"owner":"a","currency":"eur"}`, `reused {"owner":"owner","currency":"chf"}`}},
 	{Do: "open_account", With: `{"owner":"","currency":"eur"}`, Want: "refused invalid_input owner"},
@@ -86,7 +86,7 @@ var testCases = []fsmtest.Case{
 
 // testChecks are records, and the rules that each breaks: in each state one that is whole, and
 // then what is different in others.
-var testChecks = []fsmtest.Check{
+var testChecks = []fsmcases.Check{
 	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`},
 	{In: "opened", But: `{"balance":0}`},
 	{In: "opened", But: `{"balance":-1}`, Broken: "available <= balance; balance"},
@@ -118,7 +118,7 @@ var testChecks = []fsmtest.Check{
 }
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
-var testPackage = fsmtest.Package[Account]{
+var testPackage = fsmcases.Package[Account]{
 	Spec:    "../testdata/account.yaml",
 	Version: 1, States: "opened, frozen, closed (terminal)",
 	Fields: "owner, currency, balance, available, overdraft, closed_at",
@@ -132,7 +132,7 @@ var testPackage = fsmtest.Package[Account]{
 		"close":        "opened -> closed",
 	},
 	Cases: testCases, Checks: testChecks,
-	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
 	Equal: Account.Equal, Can: Account.Can, Pure: testPure,
 	Errors: map[string]error{
 		"bad_amount":                  ErrBadAmount,
@@ -142,18 +142,18 @@ var testPackage = fsmtest.Package[Account]{
 		"insufficient_funds":          ErrInsufficientFunds,
 		"not_empty":                   ErrNotEmpty,
 	},
-	Words: []fsmtest.Vocabulary{
-		fsmtest.Words("State", States(), "opened, frozen, closed", ""),
-		fsmtest.Words("Currency", []Currency{CurrencyEur, CurrencyChf}, "eur, chf", ""),
+	Words: []fsmcases.Vocabulary{
+		fsmcases.Words("State", States(), "opened, frozen, closed", ""),
+		fsmcases.Words("Currency", []Currency{CurrencyEur, CurrencyChf}, "eur, chf", ""),
 	},
 	Migrate: Migrate,
-	Open: func(ctx context.Context, store fsm.Store, _ *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Account], error) {
+	Open: func(ctx context.Context, store fsm.Store, _ *fsmcases.Effects, opts ...fsm.Option) (*fsmcases.Durable[Account], error) {
 		return testOpened(Open(ctx, store, opts...))
 	},
 }
 
 // testPure calls the pure method of an operation.
-func testPure(r *Account, operation string, c fsmtest.Call) (e any, err error) {
+func testPure(r *Account, operation string, c fsmcases.Call) (e any, err error) {
 	switch operation {
 	case "open_account":
 		*r, e, err = OpenAccount(c.ID, testOpenAccountInput(c), c.Now())
@@ -174,11 +174,11 @@ func testPure(r *Account, operation string, c fsmtest.Call) (e any, err error) {
 }
 
 // testOpened is what the tests reach of an opened machine.
-var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+var testOpened = fsmcases.Opened((*Machine).Core, testCall)
 
 // testCall calls the method of an operation. Without at it makes a record, or lets the
 // machine pick one.
-func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmcases.Call) (Outcome, error) {
 	switch operation {
 	case "open_account":
 		return m.OpenAccount(ctx, c.ID, testOpenAccountInput(c), c.Given())
@@ -195,14 +195,14 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "close":
 		return m.Close(ctx, at, c.Given())
 	}
-	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
+	return Outcome{}, &fsmcases.NotOfferedError{Operation: operation}
 }
 
-func testOpenAccountInput(c fsmtest.Call) OpenAccountInput {
-	return OpenAccountInput{Owner: c.Text("owner"), Currency: fsmtest.Word[Currency](c, "currency")}
+func testOpenAccountInput(c fsmcases.Call) OpenAccountInput {
+	return OpenAccountInput{Owner: c.Text("owner"), Currency: fsmcases.Word[Currency](c, "currency")}
 }
 
-func testCreditInput(c fsmtest.Call) CreditInput {
+func testCreditInput(c fsmcases.Call) CreditInput {
 	return CreditInput{
 		Amount:         c.Int("amount"),
 		BalanceAfter:   c.Int("balance_after"),
@@ -210,11 +210,11 @@ func testCreditInput(c fsmtest.Call) CreditInput {
 	}
 }
 
-func testReserveInput(c fsmtest.Call) ReserveInput {
+func testReserveInput(c fsmcases.Call) ReserveInput {
 	return ReserveInput{Amount: c.Int("amount"), AvailableAfter: c.Int("available_after")}
 }
 
-func testPostInput(c fsmtest.Call) PostInput {
+func testPostInput(c fsmcases.Call) PostInput {
 	return PostInput{
 		Amount:         c.Int("amount"),
 		BalanceAfter:   c.Int("balance_after"),

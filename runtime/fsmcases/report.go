@@ -1,4 +1,4 @@
-package fsmtest
+package fsmcases
 
 import (
 	"fmt"
@@ -33,59 +33,45 @@ func (r *report) done() {
 	}
 }
 
+var refusingGuard = regexp.MustCompile(`refused guard (\S+)`)
+
 // see names the lines of the specification that speak of a case: its operation, and the guard
 // of a refusal that came or that should have come.
 func (p *Package[R]) see(c *Case, got string) string {
 	text := p.where("operations", c.Do)
-	seen := map[string]bool{}
-	for _, refusal := range []string{c.Want, got} {
-		_, rest, _ := strings.Cut(refusal, "refused guard ")
-		guard, _, _ := strings.Cut(rest, " ")
-		if guard != "" && !seen[guard] {
-			seen[guard] = true
-			text += p.where("guards", guard)
+	for _, guard := range refusingGuard.FindAllStringSubmatch(c.Want+"\n"+got, -1) {
+		if at := p.where("guards", guard[1]); !strings.Contains(text, at) {
+			text += at
 		}
 	}
 	return text
 }
 
-// where names the line on which the specification begins to speak of something; empty where the
+// where names the line on which the specification begins to speak of something: of lines
+// that have the name as a key the first that stands in no other one. It is empty where the
 // specification does not lie beside the package.
 func (p *Package[R]) where(section, name string) string {
-	if p.Spec == "" || name == "" {
-		return ""
-	}
 	text, err := os.ReadFile(filepath.FromSlash(p.Spec))
-	if err != nil {
+	if err != nil || name == "" {
 		return ""
 	}
-	if n := lineOf(strings.Split(string(text), "\n"), section, name); n > 0 {
-		return fmt.Sprintf("\n\tsee %s:%d (%s)", p.Spec, n, name)
-	}
-	return ""
-}
-
-// lineOf returns the number of the line on which a section of a specification begins to
-// speak of a name; 0 where it is not found. Of lines that have the name as a key it is the
-// first that stands in no other one.
-func lineOf(lines []string, section, name string) int {
 	key := regexp.MustCompile(`(^|[\s{,])["']?` + regexp.QuoteMeta(name) + `["']?\s*:`)
 	in, found, depth := false, 0, 0
-	for i, line := range lines {
+	for i, line := range strings.Split(string(text), "\n") {
 		rest := strings.TrimLeft(line, " ")
 		if rest == "" || rest[0] == '#' {
 			continue
 		}
 		indent := len(line) - len(rest)
 		if indent == 0 && rest[0] != '}' {
-			if in {
-				break
-			}
 			in = strings.HasPrefix(rest, section+":")
 		}
 		if in && (found == 0 || indent < depth) && key.MatchString(line) {
 			found, depth = i+1, indent
 		}
 	}
-	return found
+	if found == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\n\tsee %s:%d (%s)", p.Spec, found, name)
 }

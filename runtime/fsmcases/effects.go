@@ -1,4 +1,4 @@
-package fsmtest
+package fsmcases
 
 import (
 	"errors"

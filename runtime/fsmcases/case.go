@@ -1,8 +1,7 @@
-package fsmtest
+package fsmcases
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -31,7 +30,7 @@ type Case struct {
 	After   string           // what it changes
 	Others  map[string]int64 // by guard: how many others the pure method is told of; by sequence: the next number
 	Picks   string           // the id of the record that the machine picks, or finds
-	Then    []string         // the events that follow in the transaction, each with what it changes
+	Then    []string         // the events that follow in the transaction, with what they change; of a refusal the step: "retry in failed"
 	Effects []string         // what is performed: "send key", or "send in the transaction: key"
 	Later   []string         // the events that follow when the effects are delivered
 	Again   []string         // "replayed" or "reused", and inputs: what the same request with these is
@@ -85,20 +84,25 @@ func (p Package[R]) Run(t *testing.T) {
 	}
 }
 
-// state returns the stored word of a state.
+// state returns the stored word of a state; of "(recorded)" that itself, and nothing of "(new)".
 func (p *Package[R]) state(name string) string {
+	switch name {
+	case "(new)":
+		return ""
+	case "(recorded)":
+		return name
+	}
 	for _, s := range p.Descriptor.Schema.States {
 		if s.Name == name {
 			return s.Stored
 		}
 	}
-	panic(fmt.Sprintf("fsmtest: the package has no state %q", name))
+	panic(fmt.Sprintf("fsmcases: the package has no state %q", name))
 }
 
 // row makes a record that was created an hour before the case.
 func (p *Package[R]) row(id, state, given string) driver.Row {
-	s := p.Descriptor.Schema
-	r := driver.Row{ID: id, State: p.state(state), Rev: 1, CreatedAt: casesNow.Add(-time.Hour), Values: make([]any, len(s.Columns))}
+	r := driver.Row{ID: id, State: p.state(state), Rev: 1, CreatedAt: casesNow.Add(-time.Hour)}
 	r.UpdatedAt = r.CreatedAt
 	p.blank(&r)
 	p.put(&r, given)
@@ -107,9 +111,9 @@ func (p *Package[R]) row(id, state, given string) driver.Row {
 
 // blank gives every column what it holds when nothing has set it.
 func (p *Package[R]) blank(r *driver.Row) {
-	r.Values = make([]any, len(p.Descriptor.Schema.Columns))
-	for i, c := range p.Descriptor.Schema.Columns {
-		r.Values[i] = emptyValue(c)
+	r.Values = nil
+	for _, c := range p.Descriptor.Schema.Columns {
+		r.Values = append(r.Values, emptyValue(c))
 	}
 }
 
@@ -127,6 +131,36 @@ func emptyValue(c driver.Column) any {
 	return nil
 }
 
+// decoded makes a record of a row; what nothing has set gets some value.
+func (p *Package[R]) decoded(row driver.Row) (R, error) {
+	row.Values = slices.Clone(row.Values)
+	for i, c := range p.Descriptor.Schema.Columns {
+		if row.Values[i] != nil || c.Optional {
+			continue
+		}
+		switch c.Kind {
+		case driver.KindEnum:
+			row.Values[i] = c.Words[0]
+		case driver.KindTime:
+			row.Values[i] = casesNow
+		case driver.KindJSON:
+			row.Values[i] = "{}"
+		default:
+			row.Values[i] = "a"
+		}
+	}
+	return p.Descriptor.Decode(row)
+}
+
+// column returns the column of a field.
+func (p *Package[R]) column(name string) int {
+	i := slices.IndexFunc(p.Descriptor.Schema.Columns, func(c driver.Column) bool { return c.Name == name })
+	if i < 0 {
+		panic(fmt.Sprintf("fsmcases: the package has no field %q", name))
+	}
+	return i
+}
+
 // put changes what a text names of a record.
 func (p *Package[R]) put(r *driver.Row, text string) {
 	r.Values = slices.Clone(r.Values)
@@ -134,55 +168,16 @@ func (p *Package[R]) put(r *driver.Row, text string) {
 		switch name {
 		case "created_at":
 			r.CreatedAt = v.time()
-			continue
 		case "updated_at":
 			r.UpdatedAt = v.time()
-			continue
+		default:
+			i := p.column(name)
+			c := p.Descriptor.Schema.Columns[i]
+			if r.Values[i] = v.value(c.Kind); r.Values[i] == nil {
+				r.Values[i] = emptyValue(c)
+			}
 		}
-		i := slices.IndexFunc(p.Descriptor.Schema.Columns, func(c driver.Column) bool { return c.Name == name })
-		if i < 0 {
-			panic(fmt.Sprintf("fsmtest: the package has no field %q", name))
-		}
-		r.Values[i] = v.value(p.Descriptor.Schema.Columns[i])
 	}
-}
-
-// object reads the members of an object; none where the text is empty.
-func object(text string) map[string]raw {
-	members := map[string]json.RawMessage{}
-	if text != "" {
-		raw(text).into(&members)
-	}
-	list := make(map[string]raw, len(members))
-	for name, v := range members {
-		list[name] = raw(v)
-	}
-	return list
-}
-
-// value reads what a column holds.
-func (r raw) value(c driver.Column) any {
-	if r == "null" {
-		return emptyValue(c)
-	}
-	switch c.Kind {
-	case driver.KindInt, driver.KindCounter, driver.KindSequence:
-		var n int64
-		r.into(&n)
-		return n
-	case driver.KindBool:
-		return r == "true"
-	case driver.KindTime:
-		return r.time()
-	case driver.KindJSON:
-		return string(r)
-	case driver.KindSet:
-		var members []string
-		r.into(&members)
-		return setOf(members...)
-	}
-	s, _ := textOf(r)
-	return s
 }
 
 // call makes the call of a case.
@@ -213,19 +208,19 @@ func (c *Case) steps() []step {
 	if strings.HasPrefix(c.Want, "refused ") || c.Want == "" || c.Want == "existing" {
 		return nil
 	}
-	list := []step{stepOf(c.Want, c.After)}
+	list := []step{stepOf(c.Want + " " + c.After)}
 	for _, text := range slices.Concat(c.Then, c.Later) {
-		event, changes, _ := strings.Cut(text, " {")
-		if changes != "" {
-			changes = "{" + changes
-		}
-		list = append(list, stepOf(event, changes))
+		list = append(list, stepOf(text))
 	}
 	return list
 }
 
-func stepOf(text, changes string) step {
-	event, move, _ := strings.Cut(text, ": ")
+func stepOf(text string) step {
+	text, changes, there := strings.Cut(text, " {")
+	if there {
+		changes = "{" + changes
+	}
+	event, move, _ := strings.Cut(strings.TrimSpace(text), ": ")
 	from, to, _ := strings.Cut(move, " -> ")
 	if from == "(new)" {
 		from = ""
@@ -265,28 +260,27 @@ func refused(err error) string {
 	if !errors.As(err, &r) {
 		return fmt.Sprintf("%T: %v", err, err)
 	}
-	var b strings.Builder
-	b.WriteString("refused " + string(r.Code))
+	text := "refused " + string(r.Code)
 	switch r.Code {
 	case fsm.ErrGuard:
-		fmt.Fprintf(&b, " %s (%s)", r.Guard, r.ErrorName())
+		text += fmt.Sprintf(" %s (%s)", r.Guard, r.ErrorName())
 		if r.Message != "" {
-			b.WriteString(": " + r.Message)
+			text += ": " + r.Message
 		}
 	case fsm.ErrInvalidInput, fsm.ErrOverflow:
-		b.WriteString(" " + r.Name)
+		text += " " + r.Name
 		if r.Code == fsm.ErrInvalidInput && r.Message == "" {
-			b.WriteString(", and does not say what is wrong")
+			text += ", and does not say what is wrong"
 		}
 	case fsm.ErrNotUnique:
-		fmt.Fprintf(&b, " %s", r.Name)
+		text += " " + r.Name
 		if r.Cause != nil {
-			fmt.Fprintf(&b, " (%s)", r.ErrorName())
+			text += fmt.Sprintf(" (%s)", r.ErrorName())
 		}
 	case fsm.ErrWrongState, fsm.ErrTerminal:
-		fmt.Fprintf(&b, " (%s)", r.Allowed)
+		text += fmt.Sprintf(" (%s)", r.Allowed)
 	}
-	return b.String()
+	return text
 }
 
 // aside says what else is wrong with a refusal; empty for nothing.
@@ -304,7 +298,7 @@ func (p *Package[R]) aside(err error, operation, in string) string {
 		return fmt.Sprintf("it is of record %q", r.ID)
 	case in != "" && r.ID == "":
 		return "it names no record"
-	case r.State != in && r.Code != fsm.ErrInvalidInput && r.Code != fsm.ErrActorMissing && r.Code != fsm.ErrReasonMissing && r.Code != fsm.ErrExists:
+	case r.State != in && !slices.Contains([]fsm.Code{fsm.ErrInvalidInput, fsm.ErrActorMissing, fsm.ErrReasonMissing, fsm.ErrExists}, r.Code):
 		return fmt.Sprintf("it says that the state was %q", r.State)
 	case r.Code == fsm.ErrGuard && !errors.Is(err, p.Errors[own]):
 		return fmt.Sprintf("it is not the package's own error %s", own)
@@ -337,20 +331,12 @@ func (p *Package[R]) differ(want, got driver.Row) string {
 	return strings.Join(list, "; ")
 }
 
-// normal brings a time into the form that compares with ==.
-func normal(v any) any {
-	if t, ok := v.(time.Time); ok {
-		return driver.Time(t)
-	}
-	return v
-}
-
 // String is the case as the test file has it.
 func (c *Case) String() string {
-	var parts []string
+	var text string
 	add := func(name, v string) {
 		if v != "" {
-			parts = append(parts, name+" "+v)
+			text += ", " + name + " " + v
 		}
 	}
 	add("in", c.In)
@@ -361,8 +347,11 @@ func (c *Case) String() string {
 	add("by", c.By)
 	add("why", c.Why)
 	add("at", c.At)
-	for _, name := range slices.Sorted(maps.Keys(c.Others)) {
+	for _, name := range sortedKeys(c.Others) {
 		add("others for "+name, fmt.Sprint(c.Others[name]))
 	}
-	return strings.Join(parts, ", ")
+	return strings.TrimPrefix(text, ", ")
 }
+
+// sortedKeys returns the keys of a map in their order.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,4 +1,4 @@
-package fsmtest
+package fsmcases
 
 import (
 	"cmp"
@@ -14,6 +14,7 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
 // stage is an opened machine on a store, where cases are played.
@@ -24,7 +25,7 @@ type stage[R any] struct {
 	store fsm.Store
 	m     *Durable[R]
 	fx    *Effects
-	clock *Clock
+	clock *fsmtest.Clock
 	n     int // cases that were played
 }
 
@@ -76,7 +77,8 @@ func (s *stage[R]) clear() error {
 		for _, row := range rows {
 			e := fsm.Event{
 				ID: row.ID, Rev: row.Rev, Operation: driver.OpPurge, Name: driver.OpPurge, From: row.State, To: row.State, At: casesNow,
-				Actor: driver.SystemActor, RequestID: fmt.Sprintf("%s%s:%d", driver.Reserved, driver.OpPurge, row.Rev), RequestN: -1, Inputs: fsm.MustJSON("{}"),
+				Actor: driver.SystemActor, RequestID: fmt.Sprintf("%s%s:%d", driver.Reserved, driver.OpPurge, row.Rev), RequestN: -1,
+				Inputs: fsm.MustJSON("{}"),
 			}
 			e.Sum = driver.Checksum(&e)
 			gone, err := tx.Purge(&driver.Write{Prev: row.Ref(), PrevState: row.State, Event: e})
@@ -96,13 +98,14 @@ func (s *stage[R]) clear() error {
 
 // stage opens the machine on an empty store.
 func (p *Package[R]) stage(t *testing.T, st Store) *stage[R] {
-	s := &stage[R]{p: p, t: t, ctx: t.Context(), store: st.Open(t), clock: NewClock(), fx: &Effects{Sources: map[string]Call{}}}
+	s := &stage[R]{p: p, t: t, ctx: t.Context(), store: st.Open(t), clock: fsmtest.NewClock(), fx: &Effects{Sources: map[string]Call{}}}
 	s.clock.Set(casesNow)
 	if err := p.Migrate(s.ctx, s.store); err != nil {
 		t.Fatalf("Migrate: %v", err)
 	}
 	var err error
-	s.m, err = p.Open(s.ctx, s.store, s.fx, fsm.WithClock(func() time.Time { return AsSent(s.clock.Now()) }), fsm.WithCallerTime(), fsm.WithDelivery(time.Minute, 0))
+	now := func() time.Time { return AsSent(s.clock.Now()) }
+	s.m, err = p.Open(s.ctx, s.store, s.fx, fsm.WithClock(now), fsm.WithCallerTime(), fsm.WithDelivery(time.Minute, 0))
 	if err != nil {
 		t.Fatalf("Open: %v", err)
 	}
@@ -150,12 +153,12 @@ func (s *stage[R]) play(c *Case) string {
 			return fmt.Sprintf("Startup: %v", err)
 		}
 	}
-	if err := Seed(s.ctx, s.store, s.p.Descriptor.Schema, rows...); err != nil {
+	if err := fsmtest.Seed(s.ctx, s.store, s.p.Descriptor.Schema, rows...); err != nil {
 		return err.Error()
 	}
 	s.clock.Set(x.call.At)
-	if c.By == BySweep || c.By == ByStartup {
-		return x.triggered()
+	if x.triggered() {
+		return x.issued()
 	}
 	out, err := s.m.Do(s.ctx, c.Do, x.at, x.call)
 	if err != nil {
@@ -172,50 +175,62 @@ func (s *stage[R]) play(c *Case) string {
 
 // refused looks at a refusal: nothing has changed.
 func (x *played[R]) refused(err error) string {
-	operation, in := x.c.Do, x.c.In
 	if got := refused(err); got != x.c.Want {
 		return fmt.Sprintf("%s, want %s", got, x.c.Want)
 	}
-	if len(x.c.Then) == 0 { // else a step that follows was refused
-		if d := x.p.aside(err, operation, in); d != "" {
-			return fmt.Sprintf("%v: %s", err, d)
-		}
+	operation, in := x.c.Do, x.c.In
+	for _, step := range x.c.Then { // the one that was refused, and the state that the call led to
+		operation, in, _ = strings.Cut(step, " in ")
+	}
+	if d := x.p.aside(err, operation, in); d != "" {
+		return fmt.Sprintf("%v: %s", err, d)
 	}
 	return x.unchanged()
 }
 
 // unchanged looks whether all is as it was: every record, its log, and no effect.
 func (x *played[R]) unchanged() string {
-	if wrong := x.performed(nil); wrong != "" {
-		return wrong
-	}
-	seeds := slices.Clone(x.beside)
+	rows := slices.Clone(x.beside)
 	if x.c.In != "" {
-		seeds = append(seeds, x.before)
+		rows = append(rows, x.before)
 	}
-	for _, seed := range seeds {
-		r, err := x.m.Record(x.ctx, seed.ID)
-		if err != nil {
-			return fmt.Sprintf("read %q: %v", seed.ID, err)
-		}
-		if d := x.p.differ(seed, x.p.Descriptor.Encode(&r)); d != "" {
-			return fmt.Sprintf("it changed %q: %s", seed.ID, d)
-		}
-		events := 0
-		for _, err := range x.m.Core.History(x.ctx, seed.ID) {
-			if events++; err != nil {
-				return fmt.Sprintf("read the log: %v", err)
-			}
-		}
-		if events != 1 { // how it came about
-			return fmt.Sprintf("the log of %q has %d new events", seed.ID, events-1)
-		}
-	}
-	made := func(row driver.Row) bool { return row.ID == caseID }
-	if _, err := x.m.Record(x.ctx, caseID); !slices.ContainsFunc(seeds, made) && !errors.Is(err, fsm.ErrNotFound) {
+	known := slices.ContainsFunc(rows, func(row driver.Row) bool { return row.ID == caseID })
+	if _, err := x.m.Record(x.ctx, caseID); !known && !errors.Is(err, fsm.ErrNotFound) {
 		return fmt.Sprintf("it was refused, and there is a record (%v)", err)
 	}
+	return cmp.Or(x.performed(nil), x.kept(rows))
+}
+
+// kept looks whether records are as they were, and their logs with them.
+func (x *played[R]) kept(rows []driver.Row) string {
+	for _, row := range rows {
+		is, log, err := x.read(row.ID)
+		if err != nil {
+			return fmt.Sprintf("read %q: %v", row.ID, err)
+		}
+		if d := x.p.differ(row, is); d != "" {
+			return fmt.Sprintf("it changed %q: %s", row.ID, d)
+		}
+		if len(log) != 1 { // how it came about
+			return fmt.Sprintf("the log of %q has %d new events", row.ID, len(log)-1)
+		}
+	}
 	return ""
+}
+
+// read returns a record and its log.
+func (x *played[R]) read(id string) (row driver.Row, log []fsm.Event, err error) {
+	r, err := x.m.Record(x.ctx, id)
+	if err != nil {
+		return row, nil, err
+	}
+	for e, err := range x.m.Core.History(x.ctx, id) {
+		if err != nil {
+			return row, nil, fmt.Errorf("its log: %w", err)
+		}
+		log = append(log, e)
+	}
+	return x.p.Descriptor.Encode(&r), log, nil
 }
 
 // existing looks at a creation that found a record.
@@ -253,32 +268,21 @@ func (x *played[R]) accepted(out fsm.Outcome[R]) string {
 	if wrong := x.delivered(); wrong != "" {
 		return wrong
 	}
-	for _, other := range x.beside {
-		if other.ID == x.id {
-			continue
-		}
-		r, err := x.m.Record(x.ctx, other.ID)
-		if err != nil {
-			return fmt.Sprintf("read %q: %v", other.ID, err)
-		}
-		if d := x.p.differ(other, x.p.Descriptor.Encode(&r)); d != "" {
-			return fmt.Sprintf("it changed %q: %s", other.ID, d)
-		}
-	}
-	return x.stored(steps, rows, x.call.Actor)
+	others := slices.DeleteFunc(slices.Clone(x.beside), func(row driver.Row) bool { return row.ID == x.id })
+	return cmp.Or(x.kept(others), x.stored(steps, rows))
 }
 
 // delivered looks at the effects in the transaction, and then at those that wait.
 func (x *played[R]) delivered() string {
 	waits := func(text string) bool { return !strings.Contains(text, inTransaction) }
-	now := slices.IndexFunc(x.c.Effects, waits)
-	if now < 0 {
-		now = len(x.c.Effects)
+	now := slices.Clone(x.c.Effects)
+	if i := slices.IndexFunc(now, waits); i >= 0 {
+		now = now[:i]
 	}
-	if wrong := x.performed(x.c.Effects[:now]); wrong != "" {
+	if wrong := x.performed(now); wrong != "" {
 		return wrong
 	}
-	for range len(x.c.Effects) {
+	for range x.c.Effects {
 		if _, err := x.m.Deliver(x.ctx); err != nil {
 			return fmt.Sprintf("Deliver: %v", err)
 		}
@@ -309,37 +313,31 @@ func (x *played[R]) performed(want []string) string {
 }
 
 // stored compares the record and its log in the store.
-func (x *played[R]) stored(steps []step, rows []driver.Row, actor string) string {
-	r, err := x.m.Record(x.ctx, x.id)
+func (x *played[R]) stored(steps []step, rows []driver.Row) string {
+	row, log, err := x.read(x.id)
 	if err != nil {
-		return fmt.Sprintf("read the record: %v", err)
+		return fmt.Sprintf("read %q: %v", x.id, err)
 	}
-	if d := x.p.differ(rows[len(rows)-1], x.p.Descriptor.Encode(&r)); d != "" {
-		return "the stored record: " + d
-	}
-	var events []fsm.Event
-	for e, err := range x.m.Core.History(x.ctx, x.id) {
-		if err != nil {
-			return fmt.Sprintf("read the log: %v", err)
-		}
-		events = append(events, e)
-	}
-	folded, err := x.p.Fold(events)
+	folded, err := x.p.Fold(log)
 	if err != nil {
 		return fmt.Sprintf("fold the log: %v", err)
 	}
-	if d := x.p.differ(rows[len(rows)-1], x.p.Descriptor.Encode(&folded)); d != "" {
+	last := rows[len(rows)-1]
+	if d := x.p.differ(last, row); d != "" {
+		return "the stored record: " + d
+	}
+	if d := x.p.differ(last, x.p.Descriptor.Encode(&folded)); d != "" {
 		return "the log folds to another record: " + d
 	}
-	if x.before.State != "" {
-		events = events[1:] // how it came about
-	}
-	if len(events) != len(steps) {
-		return fmt.Sprintf("the log has %d events, want %d", len(events), len(steps))
-	}
 	from := x.before.State
-	for i, e := range events {
-		if wrong := x.logged(e, steps[i], from, rows[i], i, actor); wrong != "" {
+	if from != "" {
+		log = log[1:] // how it came about
+	}
+	if len(log) != len(steps) {
+		return fmt.Sprintf("the log has %d events, want %d", len(log), len(steps))
+	}
+	for i, e := range log {
+		if wrong := x.logged(e, steps[i], from, rows[i], i == 0); wrong != "" {
 			return fmt.Sprintf("event %d: %s", i+1, wrong)
 		}
 		from = rows[i].State
@@ -347,82 +345,71 @@ func (x *played[R]) stored(steps []step, rows []driver.Row, actor string) string
 	return ""
 }
 
-// logged compares one event of the log.
-func (x *played[R]) logged(e fsm.Event, s step, from string, row driver.Row, i int, actor string) string {
-	guard := ""
+// entry is what one event says of its step.
+type entry struct {
+	operation, name, from, to, actor, reason, request, guard string
+	rev                                                      int64
+	recorded                                                 bool
+	version                                                  int
+	at                                                       time.Time
+}
+
+// logged compares one event of the log; first is that of the call itself.
+func (x *played[R]) logged(e fsm.Event, s step, from string, row driver.Row, first bool) string {
+	got := entry{
+		e.Operation, e.Name, e.From, e.To, e.Actor, e.Reason, e.RequestID, e.Guard,
+		e.Rev, e.RecordOnly(), e.Version, driver.Time(e.At),
+	}
+	want := entry{
+		cmp.Or(x.p.Stored[x.c.Do], x.c.Do), s.event, from, row.State, x.call.Actor, x.call.Reason, x.call.RequestID, "",
+		row.Rev, s.recorded(), x.p.Descriptor.Schema.Version, driver.Time(x.call.At),
+	}
 	if s.recorded() {
-		guard = strings.TrimPrefix(strings.TrimPrefix(s.to, "(recorded)"), " for ")
+		want.guard = strings.TrimPrefix(strings.TrimPrefix(s.to, "(recorded)"), " for ")
 	}
-	type entry struct {
-		name, from, to, actor, guard string
-		rev                          int64
-		recorded                     bool
-		version                      int
-		at                           time.Time
+	system := x.bySystem()
+	if system {
+		want.request = fmt.Sprintf("sys:%s:%d", e.Operation, x.before.Rev)
 	}
-	got := entry{e.Name, e.From, e.To, e.Actor, e.Guard, e.Rev, e.RecordOnly(), e.Version, driver.Time(e.At)}
-	if stored := cmp.Or(x.p.Stored[x.c.Do], x.c.Do); i == 0 && e.Operation != stored {
-		return fmt.Sprintf("its operation is %q, want %q", e.Operation, stored)
-	}
-	want := entry{s.event, from, row.State, actor, guard, row.Rev, s.recorded(), x.p.Descriptor.Schema.Version, driver.Time(x.call.At)}
-	if i > 0 {
+	if system || !first {
 		want.actor = driver.SystemActor
 	}
-	if x.by() == driver.SystemActor {
-		want.actor = driver.SystemActor
+	if !first { // an operation that only the specification names
+		want.operation = got.operation
+	}
+	if !first || x.triggered() {
+		want.reason = got.reason
+	}
+	if !first || x.triggered() || system && x.c.In == "" || want.request == "" {
+		want.request = got.request
 	}
 	if got != want {
 		return fmt.Sprintf("%+v, want %+v", got, want)
 	}
-	if i == 0 && x.c.By != BySweep && x.c.By != ByStartup {
-		if e.Reason != x.call.Reason {
-			return fmt.Sprintf("the reason is %q, want %q", e.Reason, x.call.Reason)
-		}
-		if x.by() == driver.SystemActor && x.c.In != "" {
-			if want := fmt.Sprintf("sys:%s:%d", e.Operation, x.before.Rev); e.RequestID != want {
-				return fmt.Sprintf("the request is %q, want %q", e.RequestID, want)
-			}
-		} else if x.call.RequestID != "" && x.by() != driver.SystemActor && e.RequestID != x.call.RequestID {
-			return fmt.Sprintf("the request is %q, want %q", e.RequestID, x.call.RequestID)
-		}
-	}
-	with := x.c.With
-	if i > 0 {
-		with = ""
+	with := ""
+	if first {
+		with = x.c.With
 	}
 	if wrong := jsonDiffers(e.Inputs.String(), with); wrong != "" {
 		return "the inputs are " + wrong
 	}
 	var changed []string
-	var changes map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(e.Changes.String()), &changes); err != nil && !s.recorded() {
-		return err.Error()
-	}
 	for name := range object(s.changes) {
-		changed = append(changed, x.p.storedName(name))
+		changed = append(changed, x.p.Descriptor.Schema.Columns[x.p.column(name)].Stored)
 	}
 	slices.Sort(changed)
-	if names := sortedKeys(changes); !slices.Equal(names, changed) && !s.recorded() {
+	if names := sortedKeys(object(e.Changes.String())); !slices.Equal(names, changed) && !s.recorded() {
 		return fmt.Sprintf("it changes %q, want %q", names, changed)
 	}
 	return ""
 }
 
-// by is who makes the call: the system, or nobody in particular.
-func (x *played[R]) by() string {
-	if x.c.By == BySweep || x.c.By == ByStartup || slices.Contains(list(x.p.System), x.c.Do) {
-		return driver.SystemActor
-	}
-	return ""
-}
+// triggered reports whether the machine itself makes the call.
+func (x *played[R]) triggered() bool { return x.c.By == BySweep || x.c.By == ByStartup }
 
-func (p *Package[R]) storedName(name string) string {
-	for _, c := range p.Descriptor.Schema.Columns {
-		if c.Name == name {
-			return c.Stored
-		}
-	}
-	return name
+// bySystem reports whether the actor is the system.
+func (x *played[R]) bySystem() bool {
+	return x.triggered() || slices.Contains(list(x.p.System), x.c.Do)
 }
 
 // jsonDiffers compares what an event holds with what a case says, or "".
@@ -431,7 +418,7 @@ func jsonDiffers(got, want string) string {
 		d := json.NewDecoder(strings.NewReader(text))
 		d.UseNumber() // each digit counts
 		if err := d.Decode(&v); err != nil {
-			panic(fmt.Sprintf("fsmtest: %s: %v", text, err))
+			panic(fmt.Sprintf("fsmcases: %s: %v", text, err))
 		}
 		return v
 	}
@@ -462,13 +449,16 @@ func jsonDiffers(got, want string) string {
 
 // again asks once more: under the same request, with others, and at a revision that is past.
 func (x *played[R]) again(first fsm.Outcome[R]) string {
-	row := x.p.Descriptor.Encode(&first.Record)
-	if x.call.RequestID != "" && x.by() != driver.SystemActor {
+	if x.bySystem() {
+		return ""
+	}
+	if x.call.RequestID != "" {
 		out, err := x.m.Do(x.ctx, x.c.Do, x.at, x.call)
 		if err != nil {
 			return fmt.Sprintf("the same request again: %v", err)
 		}
-		if d := x.p.differ(row, x.p.Descriptor.Encode(&out.Record)); d != "" || !out.Replayed || out.RecordOnly != first.RecordOnly {
+		d := x.p.differ(x.p.Descriptor.Encode(&first.Record), x.p.Descriptor.Encode(&out.Record))
+		if d != "" || !out.Replayed || out.RecordOnly != first.RecordOnly {
 			return fmt.Sprintf("the same request again: replayed %t, recorded only %t: %s", out.Replayed, out.RecordOnly, d)
 		}
 		other := x.call
@@ -486,17 +476,20 @@ func (x *played[R]) again(first fsm.Outcome[R]) string {
 			}
 		}
 	}
-	if x.at == nil || x.c.steps()[0].recorded() || x.p.Descriptor.Schema.ExpectedRev == driver.Never {
+	now, err := x.m.Record(x.ctx, x.id)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("read %q: %v", x.id, err)
+	case x.at == nil || x.c.steps()[0].recorded() || x.p.Descriptor.Schema.ExpectedRev == driver.Never:
 		return ""
+	case x.p.onlyRecords(x.c.Do, x.p.name(x.p.Descriptor.Encode(&now).State)):
+		return "" // a call that is recorded only asks for no revision
 	}
 	late := x.call
 	if late.RequestID != "" {
 		late.RequestID += "-late"
 	}
-	if now, err := x.m.Record(x.ctx, x.id); err == nil && x.p.onlyRecords(x.c.Do, x.p.name(x.p.Descriptor.Encode(&now).State)) {
-		return "" // a call that is recorded only asks for no revision
-	}
-	if _, err := x.m.Do(x.ctx, x.c.Do, x.at, late); x.by() != driver.SystemActor && !errors.Is(err, fsm.ErrStale) {
+	if _, err := x.m.Do(x.ctx, x.c.Do, x.at, late); !errors.Is(err, fsm.ErrStale) {
 		return fmt.Sprintf("another request at the revision before: %v, want %s", err, string(fsm.ErrStale))
 	}
 	return ""
@@ -512,29 +505,25 @@ func (p *Package[R]) name(stored string) string {
 	return ""
 }
 
-// triggered lets the machine itself make the call.
-func (x *played[R]) triggered() string {
+// issued lets the machine itself make the call.
+func (x *played[R]) issued() string {
 	x.fx.Sources[x.c.Do] = x.call
 	run := x.m.Core.Sweep
 	if x.c.By == ByStartup {
 		run = x.m.Startup
 	}
 	n, err := run(x.ctx)
-	if err != nil && x.c.Want != "" {
-		return fmt.Sprint(err)
-	}
-	if x.c.Want == "" {
+	switch {
+	case x.c.Want == "":
 		if wrong := x.unchanged(); wrong != "" {
 			return "nothing is to be done: " + wrong
 		}
 		return ""
-	}
-	if n == 0 {
+	case err != nil:
+		return fmt.Sprint(err)
+	case n == 0:
 		return "it found nothing to do"
 	}
 	steps := x.c.steps()
-	if wrong := x.delivered(); wrong != "" {
-		return wrong
-	}
-	return x.stored(steps, x.p.rows(x.before, x.call.At, steps), driver.SystemActor)
+	return cmp.Or(x.delivered(), x.stored(steps, x.p.rows(x.before, x.call.At, steps)))
 }

@@ -1,4 +1,4 @@
-package fsmtest
+package fsmcases
 
 import (
 	"context"
@@ -25,9 +25,10 @@ func PostgresSchema(t testing.TB) (dsn string) {
 	t.Helper()
 	server := os.Getenv(postgresEnv)
 	if server == "" {
-		t.Skip("this test needs PostgreSQL: set " + postgresEnv + " to a database where schemas may be created, such as postgres://user@host/database")
+		t.Skip("this test needs PostgreSQL: set " + postgresEnv + " to a database where schemas may be created, " +
+			"such as postgres://user@host/database")
 	}
-	name := "fsmtest_" + strings.ToLower(rand.Text())
+	name := "fsmcases_" + strings.ToLower(rand.Text())
 	dsn, err := inSchema(server, name)
 	if err != nil {
 		t.Fatalf("%s cannot be read; expected an address like postgres://user:password@host:5432/database", postgresEnv)

@@ -1,4 +1,4 @@
-package fsmtest
+package fsmcases
 
 import (
 	"context"
@@ -78,11 +78,4 @@ var Memory = Store{
 		t.Cleanup(func() { store.Close() })
 		return store
 	},
-}
-
-// Vocabulary is one generated enum with its words, ready to be tested. It is
-// made by Words.
-type Vocabulary struct {
-	Name string
-	Test func(t *testing.T)
 }

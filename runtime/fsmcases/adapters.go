@@ -1,4 +1,4 @@
-package fsmtest
+package fsmcases
 
 import (
 	"encoding"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Opt returns an optional input: absent when the call does not send it.
@@ -24,13 +25,12 @@ func Word[T ~uint8 | ~uint16, P interface {
 	encoding.TextUnmarshaler
 }](c Call, name string) T {
 	var v T
-	s, ok := textOf(c.Inputs[name])
-	switch {
+	switch s := input[string](c, name, driver.KindEnum); {
 	case s == NoWord:
 		return ^v
-	case ok:
+	case c.Inputs[name] != nil:
 		if err := P(&v).UnmarshalText([]byte(s)); err != nil {
-			panic(fmt.Sprintf("fsmtest: input %s: %v", name, err))
+			panic(fmt.Sprintf("fsmcases: input %s: %v", name, err))
 		}
 	}
 	return v
@@ -44,7 +44,7 @@ func Named[T fmt.Stringer](values []T, name string) T {
 			return v
 		}
 	}
-	panic(fmt.Sprintf("fsmtest: none of %v is named %q", values, name))
+	panic(fmt.Sprintf("fsmcases: none of %v is named %q", values, name))
 }
 
 // Ends returns what the states of a package say of themselves.

@@ -1,4 +1,4 @@
-package fsmtest
+package fsmcases
 
 import (
 	"context"
@@ -41,7 +41,8 @@ func doorDriver(shut error) Package[door] {
 		Migrate: func(context.Context, fsm.Store) error { return nil },
 		Open: func(_ context.Context, _ fsm.Store, fx *Effects, _ ...fsm.Option) (*Durable[door], error) {
 			return &Durable[door]{
-				Record: func(context.Context, string) (door, error) { return door{}, nil },
+				Startup: func(context.Context) (int, error) { return 0, nil },
+				Record:  func(context.Context, string) (door, error) { return door{}, nil },
 				Do: func(_ context.Context, operation string, at fsm.Target, c Call) (out fsm.Outcome[door], err error) {
 					switch operation {
 					case "open":
@@ -164,8 +165,8 @@ func TestRetellAsTold(t *testing.T) {
 		{"accepted now", fsm.Outcome[gate]{}, nil, with(lift("guard"), func(s *StoryStep) { s.Guard = "owner_only" }), `step 1, lift of "g": accepted, want guard owner_only`},
 		{"refused now", fsm.Outcome[gate]{}, guard, lift("accepted"), `guard owner_only, want accepted`},
 		{"refused by another guard", fsm.Outcome[gate]{}, guard, with(lift("guard"), func(s *StoryStep) { s.Guard = "lease_live" }), "guard owner_only, want guard lease_live"},
-		{"another revision", fsm.Outcome[gate]{}, nil, with(lift("accepted"), func(s *StoryStep) { s.Is = map[string]string{"g": "open@3"} }), `the record "g" is open@2 after it, want open@3`},
-		{"no record", fsm.Outcome[gate]{}, nil, with(lift("accepted"), func(s *StoryStep) { s.Is = map[string]string{"h": "open@2"} }), `the record "h" after it`},
+		{"another revision", fsm.Outcome[gate]{}, nil, with(lift("accepted"), func(s *StoryStep) { s.Is = map[string]string{"g": "open@3"} }), `the record "g" is open@2 after it (<nil>), want open@3`},
+		{"no record", fsm.Outcome[gate]{}, nil, with(lift("accepted"), func(s *StoryStep) { s.Is = map[string]string{"h": "open@2"} }), `the record "h" is  after it (no such record)`},
 		{"nobody can call it", fsm.Outcome[gate]{}, nil, StoryStep{Record: "g", Do: "drop", Leads: "accepted"}, "the package offers no drop"},
 		{"a store that fails", fsm.Outcome[gate]{}, errors.New("disk full"), lift("accepted"), "disk full"},
 	}

@@ -1,4 +1,4 @@
-package fsmtest
+package fsmcases
 
 import (
 	"context"
@@ -30,23 +30,22 @@ func Opened[M, R any](
 	core func(M) *fsm.Machine[R],
 	call func(context.Context, M, string, fsm.Target, Call) (fsm.Outcome[R], error),
 ) func(M, error) (*Durable[R], error) {
+	var over func(machine any) *Durable[R]
+	over = func(machine any) *Durable[R] {
+		m := machine.(M)
+		engine := core(m)
+		return &Durable[R]{
+			Do: func(ctx context.Context, operation string, at fsm.Target, c Call) (fsm.Outcome[R], error) {
+				return call(ctx, m, operation, at, c)
+			},
+			Record: engine.Record, Startup: engine.Startup, Deliver: engine.Deliver,
+			Core: engine, Machine: m, On: over,
+		}
+	}
 	return func(m M, err error) (*Durable[R], error) {
 		if err != nil {
 			return nil, err
 		}
-		return over(m, core, call), nil
-	}
-}
-
-// over is the machine m as the tests reach it: operations by call, all else by its core.
-func over[M, R any](m M, core func(M) *fsm.Machine[R], call func(context.Context, M, string, fsm.Target, Call) (fsm.Outcome[R], error)) *Durable[R] {
-	engine := core(m)
-	return &Durable[R]{
-		Do: func(ctx context.Context, operation string, at fsm.Target, c Call) (fsm.Outcome[R], error) {
-			return call(ctx, m, operation, at, c)
-		},
-		Record: engine.Record, Startup: engine.Startup, Deliver: engine.Deliver,
-		Core: engine, Machine: m,
-		On: func(machine any) *Durable[R] { return over(machine.(M), core, call) },
+		return over(m), nil
 	}
 }

@@ -1,0 +1,377 @@
+package fsmcases
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+)
+
+// words tests the texts of states and enums, and what the package says of itself.
+func (p *Package[R]) words(t *testing.T) {
+	for _, w := range p.Words {
+		t.Run(w.Name, w.Test)
+	}
+	var states, fields []string
+	for _, e := range p.Ends {
+		if e.Terminal {
+			e.State += " (terminal)"
+		}
+		if e.Final {
+			e.State += " (final)"
+		}
+		states = append(states, e.State)
+	}
+	for _, c := range p.Descriptor.Schema.Columns {
+		text := c.Name
+		if c.Stored != c.Name {
+			text += " (" + c.Stored + ")"
+		}
+		fields = append(fields, text)
+	}
+	if got := strings.Join(states, ", "); got != p.States {
+		t.Errorf("the states are %q, want %q", got, p.States)
+	}
+	if got := strings.Join(fields, ", "); got != p.Fields {
+		t.Errorf("the fields are %q, want %q", got, p.Fields)
+	}
+	if v := p.Descriptor.Schema.Version; v != p.Version {
+		t.Errorf("the version is %d, want %d", v, p.Version)
+	}
+}
+
+// moves calls every operation in every state, and in none.
+func (p *Package[R]) moves(test *testing.T) {
+	t := &report{T: test}
+	defer t.done()
+	for _, o := range sortedKeys(p.Moves) {
+		p.described(t, o)
+		if p.creates(o) {
+			continue
+		}
+		leads := p.table(o)
+		var from []string
+		for _, e := range p.Ends {
+			if leads[e.State] != nil && !p.onlyRecords(o, e.State) {
+				from = append(from, e.State)
+			}
+		}
+		c := &Case{}
+		if i := slices.IndexFunc(p.Cases, func(c Case) bool { return c.Do == o }); i >= 0 {
+			c = &p.Cases[i]
+		}
+		for _, e := range append(slices.Clone(p.Ends), End{}) {
+			s := e.State
+			var r R
+			if s != "" {
+				var err error
+				if r, err = p.decoded(p.row(caseID, s, "")); err != nil {
+					t.Fatalf("%s: %v", s, err)
+				}
+			}
+			was := r
+			can := p.Can(r, cmp.Or(p.Stored[o], o))
+			_, err := p.Pure(&r, o, c.call(c.With))
+			code := fsm.ErrWrongState
+			if e.Terminal {
+				code = fsm.ErrTerminal
+			}
+			want := fmt.Sprintf("refused %s (%s)", string(code), strings.Join(from, ", "))
+			wrong := func(err error) bool { return refused(err) != want || p.aside(err, o, s) != "" }
+			switch allowed := leads[s] != nil; {
+			case allowed && (can != nil || errors.Is(err, fsm.ErrWrongState) || errors.Is(err, fsm.ErrTerminal)):
+				t.Errorf("%s in %s: Can says %v, and the call %v; want it allowed%s", o, s, can, err, p.where("operations", o))
+			case !allowed && (wrong(can) || wrong(err)):
+				t.Errorf("%s in %s: Can says %v, and the call %v; want %s%s", o, s, can, err, want, p.where("operations", o))
+			case !allowed && !p.Equal(r, was):
+				t.Errorf("%s in %s was refused, and changed the record", o, s)
+			}
+		}
+	}
+}
+
+// creates reports whether an operation makes records.
+func (p *Package[R]) creates(operation string) bool {
+	return strings.HasPrefix(p.Moves[operation], "(new) -> ")
+}
+
+// table lists where an operation leads, by the state that it leads out of.
+func (p *Package[R]) table(operation string) map[string][]string {
+	table := map[string][]string{}
+	for _, move := range list(p.Moves[operation]) {
+		from, to, _ := strings.Cut(move, " -> ")
+		table[from] = append(table[from], to)
+	}
+	return table
+}
+
+// onlyRecords reports whether a call in the state changes nothing.
+func (p *Package[R]) onlyRecords(operation, state string) bool {
+	return slices.Contains(p.table(operation)[state], "(recorded)")
+}
+
+// described compares what the package says of an operation to the engine, and to audits.
+func (p *Package[R]) described(t *report, operation string) {
+	i := slices.IndexFunc(p.Descriptor.Operations, func(o *fsmimpl.Operation[R]) bool { return o.Name == operation })
+	if i < 0 {
+		t.Errorf("the engine knows no operation %s", operation)
+		return
+	}
+	o := p.Descriptor.Operations[i]
+	var want, got []string
+	for from, leads := range p.table(operation) {
+		from = p.state(from)
+		for _, to := range leads {
+			if to != "(nothing)" {
+				want = append(want, from+" -> "+p.state(to))
+			}
+		}
+	}
+	for _, m := range o.Moves {
+		got = append(got, m.From+" -> "+m.To)
+	}
+	for _, from := range o.Recorded {
+		got = append(got, from+" -> (recorded)")
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(want, got) {
+		t.Errorf("the engine knows the moves %q of %s, want %q", got, operation, want)
+	}
+	if stored := cmp.Or(p.Stored[operation], operation); o.Stored != stored {
+		t.Errorf("the log has %q for %s, want %q", o.Stored, operation, stored)
+	}
+}
+
+// pure makes the calls of the cases by the pure methods.
+func (p *Package[R]) pure(test *testing.T) {
+	t := &report{T: test}
+	defer t.done()
+	for i := range p.Cases {
+		c := &p.Cases[i]
+		if c.Do == "" || c.By == BySweep || c.By == ByStartup || c.storesOnly() || !p.creates(c.Do) && c.In == "" {
+			continue
+		}
+		if wrong := p.called(c); wrong != "" {
+			t.Errorf("case %d: %s:\n\t%s%s", i, c, wrong, p.see(c, wrong))
+		}
+	}
+}
+
+// called makes the call of a case by the pure method; it says what is wrong.
+func (p *Package[R]) called(c *Case) string {
+	var r R
+	before := driver.Row{ID: caseID}
+	if c.In != "" {
+		before = p.row(caseID, c.In, c.Given)
+		var err error
+		if r, err = p.Descriptor.Decode(before); err != nil {
+			return fmt.Sprintf("Decode: %v", err)
+		}
+		if d := p.differ(before, p.Descriptor.Encode(&r)); d != "" {
+			return "written again: " + d
+		}
+	}
+	was, call := r, c.call(c.With)
+	event, err := p.Pure(&r, c.Do, call)
+	got := p.told(event, err)
+	if got != c.Want {
+		return fmt.Sprintf("%s\nwant\t%s", got, c.Want)
+	}
+	if err != nil {
+		if d := p.aside(err, c.Do, c.In); d != "" {
+			return got + ": " + d
+		}
+		if !p.Equal(r, was) {
+			return fmt.Sprintf("it was refused, and changed the record to %+v", r)
+		}
+		return ""
+	}
+	after := p.Descriptor.Encode(&r)
+	if d := p.differ(p.rows(before, call.At, c.steps()[:1])[0], after); d != "" {
+		return got + ": " + d
+	}
+	if same := c.In != "" && p.differ(before, after) == ""; p.Equal(r, was) != same || !p.Equal(r, r) {
+		return fmt.Sprintf("Equal says that before and after are the same: %t", !same)
+	}
+	return ""
+}
+
+// limits makes calls with ids and actors that no call can have.
+func (p *Package[R]) limits(test *testing.T) {
+	t := &report{T: test}
+	defer t.done()
+	long := strings.Repeat("a", driver.MaxID+1)
+	seen := map[string]bool{}
+	for i := range p.Cases {
+		c := &p.Cases[i]
+		call, what := c.call(c.With), ""
+		switch {
+		case p.creates(c.Do) && len(c.steps()) > 0:
+			call.ID, what = long, "id"
+		case c.Want == "refused "+string(fsm.ErrActorMissing):
+			call.Actor, what = long, "actor"
+		}
+		if what == "" || seen[c.Do+what] {
+			continue
+		}
+		seen[c.Do+what] = true
+		var r R
+		if c.In != "" {
+			r, _ = p.Descriptor.Decode(p.row(caseID, c.In, c.Given))
+		}
+		if _, err := p.Pure(&r, c.Do, call); refused(err) != "refused invalid_input "+what || p.aside(err, c.Do, c.In) != "" {
+			t.Errorf("%s with an %s of %d bytes: %v %s", c, what, driver.MaxID+1, err, p.aside(err, c.Do, c.In))
+		}
+	}
+}
+
+// storesOnly reports whether the answer follows from what a store has besides.
+func (c *Case) storesOnly() bool {
+	refusedFor := func(code fsm.Code) bool { return strings.HasPrefix(c.Want, "refused "+string(code)) }
+	return c.Want == "existing" || len(c.Then) > 0 && len(c.steps()) == 0 || refusedFor(fsm.ErrNotUnique) || refusedFor(fsm.ErrExists)
+}
+
+// told tells what came of a pure call in one line.
+func (p *Package[R]) told(event any, err error) string {
+	if err != nil {
+		return refused(err)
+	}
+	v := reflect.ValueOf(event)
+	from, to := "(new)", fmt.Sprint(v.FieldByName("To").Interface())
+	if f := v.FieldByName("From"); !f.IsZero() {
+		from = fmt.Sprint(f.Interface())
+	}
+	if v.FieldByName("RecordOnly").Bool() {
+		if to != from {
+			return fmt.Sprintf("recorded only, and moved from %s to %s", from, to)
+		}
+		to = "(recorded)"
+	}
+	if guard := v.FieldByName("Guard").String(); guard != "" {
+		to += " for " + guard
+	}
+	return v.FieldByName("Name").String() + ": " + from + " -> " + to
+}
+
+// checks looks at records that break rules, and at some that do not.
+func (p *Package[R]) checks(test *testing.T) {
+	t := &report{T: test}
+	defer t.done()
+	first := map[string]driver.Row{}
+	for _, c := range p.Checks {
+		row, there := first[c.In]
+		if !there {
+			row = p.row(caseID, c.In, c.Given)
+			first[c.In] = row
+		}
+		p.put(&row, c.But)
+		r, err := p.Descriptor.Decode(row)
+		if err != nil {
+			t.Errorf("in %s, but %s: Decode: %v", c.In, c.But, err)
+			continue
+		}
+		for name, found := range map[string][]fsm.Violation{"Check": p.Check(r), "Descriptor.Check": p.Descriptor.Check(&r)} {
+			if got := broken(found, c.Broken); got != c.Broken {
+				t.Errorf("in %s, but %s: %s says %q, want %q%s", c.In, c.But, name, got, c.Broken, p.where("states", c.In))
+			}
+		}
+	}
+	var none R
+	if got := broken(p.Check(none), "state"); got != "state" {
+		t.Errorf("a record in no state breaks %q, want state", got)
+	}
+}
+
+// broken writes the rules that were found broken. What the type of a field asks for is
+// its name alone where the case has it so.
+func broken(found []fsm.Violation, want string) string {
+	var rules []string
+	wanted := strings.Split(want, "; ")
+	for _, v := range found {
+		rule := v.Rule
+		if !v.Must {
+			rule = "should: " + rule
+		}
+		if name, _, _ := strings.Cut(rule, " "); !slices.Contains(wanted, rule) && slices.Contains(wanted, name) {
+			rule = name
+		}
+		rules = append(rules, rule)
+	}
+	slices.Sort(rules)
+	return strings.Join(rules, "; ")
+}
+
+// groups looks at what the projection makes of groups of records.
+func (p *Package[R]) groups(test *testing.T) {
+	t := &report{T: test}
+	defer t.done()
+	for i, g := range p.Groups {
+		var records []R
+		counts := map[string]int64{}
+		for j, text := range g.Records {
+			state, given, _ := strings.Cut(text, " ")
+			row := p.row(fmt.Sprint("r-", j), state, given)
+			r, err := p.decoded(row)
+			if err != nil {
+				t.Fatalf("group %d: %s: %v", i, text, err)
+			}
+			records = append(records, r)
+			counts[row.State]++
+		}
+		got := p.Project(records)
+		if got.State != g.State {
+			t.Errorf("group %d: %q is projected to %q, want %q", i, g.Records, got.State, g.State)
+		}
+		if audited := p.Descriptor.Projection.State(counts); audited != g.State {
+			t.Errorf("group %d: the audit takes %q for %q, want %q", i, g.Records, audited, g.State)
+		}
+		for name, v := range object(g.Fields) {
+			is, there := got.Fields[name]
+			if !there {
+				is = got.Key[name]
+			}
+			if want := v.plain(); want != normal(is) {
+				t.Errorf("group %d: %q has %s %s, want %s", i, g.Records, name, show(is), show(want))
+			}
+		}
+	}
+	p.derived(t)
+}
+
+// derived compares what is said of a projection besides.
+func (p *Package[R]) derived(t *report) {
+	if p.Derived.Entity == "" {
+		return
+	}
+	d := p.Descriptor.Projection
+	if key := strings.Join(d.Key, ", "); d.Entity != p.Derived.Entity || key != p.Derived.Key {
+		t.Errorf("the audit knows %s by %s, want %s by %s", d.Entity, key, p.Derived.Entity, p.Derived.Key)
+	}
+	var known, led []string
+	for _, m := range d.Moves {
+		known = append(known, m.From+" -> "+m.To)
+	}
+	states := list(p.Derived.States)
+	for _, from := range states {
+		for _, to := range states {
+			if p.Leads != nil && p.Leads(from, to) {
+				led = append(led, from+" -> "+to)
+			}
+		}
+	}
+	want := list(p.Derived.Moves)
+	for _, moves := range [][]string{want, known, led} {
+		slices.Sort(moves)
+	}
+	if !slices.Equal(known, want) || p.Leads != nil && !slices.Equal(led, want) {
+		t.Errorf("the audit allows the moves %q and Leads says %q, want %q", known, led, want)
+	}
+}
