@@ -125,3 +125,99 @@ func plainValue(t spec.Type, low *int64, name string, n int) interp.Value {
 	}
 	return interp.Int(*low)
 }
+
+// exampleCall is an example as the interpreter takes it.
+func exampleCall(m *spec.Machine, o *spec.Operation, w prove.Way) (interp.Record, interp.Call, interp.Others) {
+	e := w.Witness
+	r := interp.NewRecord(m, "record-1")
+	others := interp.Others{Count: map[string]int64{}, Next: map[string]int64{}}
+	if e.From != nil {
+		r = exampleRecord(m, e)
+	}
+	for _, f := range m.Fields {
+		if e.From == nil && f.Type.Kind == spec.KindSequence {
+			others.Next[f.Name] = 1
+		}
+	}
+	if w.Guard != nil && w.Guard.Peers != nil {
+		others.Count[w.Guard.Name] = w.Guard.Peers.Than
+	}
+	c := interp.Call{Op: o, ID: "record-1", Actor: e.Actor, Reason: "because", At: e.Now, Inputs: map[string]interp.Value{}}
+	for _, in := range o.Inputs {
+		if d := e.Inputs[in]; d.Present {
+			c.Inputs[in.Name] = datumValue(d)
+		}
+	}
+	return r, c, others
+}
+
+func exampleRecord(m *spec.Machine, e *prove.Example) interp.Record {
+	r := interp.NewRecord(m, "record-1").In(e.From)
+	r.Rev = 1
+	r = r.WithAll(m, func(f *spec.Field) interp.Value {
+		if d := e.Before[f]; d.Present {
+			return datumValue(d)
+		}
+		return interp.Absent
+	})
+	for _, f := range m.Builtin {
+		switch d := e.Before[f]; f.Name {
+		case "created_at":
+			r.CreatedAt = d.Time
+		case "updated_at":
+			r.UpdatedAt = d.Time
+		}
+	}
+	return r
+}
+
+func datumValue(d prove.Datum) interp.Value {
+	switch d.Kind {
+	case spec.KindString:
+		return interp.String(d.Text)
+	case spec.KindBool:
+		return interp.Bool(d.Num != 0)
+	case spec.KindTime:
+		return interp.Time(d.Time)
+	case spec.KindJSON:
+		return interp.JSON(d.Text)
+	case spec.KindSet:
+		return interp.Set(d.Members...)
+	case spec.KindEnum:
+		return interp.Word(d.Text)
+	}
+	return interp.Int(d.Num)
+}
+
+// readsKey is the key of the fields that some fact or effect of a machine reads.
+type readsKey struct{}
+
+// reads reports whether some fact or effect of a machine reads a field.
+func reads(m *spec.Machine, f *spec.Field) bool {
+	return spec.Derived(m, readsKey{}, func(m *spec.Machine) map[*spec.Field]bool {
+		read := map[*spec.Field]bool{}
+		add := func(facts []*spec.Fact) {
+			for _, x := range facts {
+				read[x.Left.Field], read[x.Right.Field] = true, true
+			}
+		}
+		add(m.Invariant)
+		for _, s := range m.States {
+			add(s.Invariant)
+		}
+		for _, o := range m.Operations {
+			for _, r := range o.Require {
+				add(r.When)
+			}
+			for _, b := range o.Choose {
+				add(b.When)
+			}
+			for _, e := range allEffects(o) {
+				for _, a := range e.Set {
+					read[a.Value.Field] = true
+				}
+			}
+		}
+		return read
+	})[f]
+}

@@ -106,9 +106,10 @@ func TestPackagesRun(t *testing.T) {
 		if _, err := os.Stat(filepath.Join("testdata", "run", m.Name)); !m.golden || err != nil && !campaign.On() {
 			continue
 		}
-		for _, f := range generate(t, m.Machine, Options{EngineTests: true}) {
+		for _, f := range generate(t, m.Machine, Options{Spec: "machine.yaml", EngineTests: true}) {
 			module.Write(filepath.Join(m.Name, f.Name), f.Data)
 		}
+		module.Write(filepath.Join(m.Name, "machine.yaml"), m.Source)
 	}
 	extra, err := filepath.Glob("testdata/run/*/*_test.go")
 	if err != nil {

@@ -490,3 +490,20 @@ func (e *testEmitter) groups(w *caseWriter) {
 	e.line("}")
 	e.line("")
 }
+
+// rawText is a text of JSON in Go.
+func rawText(text string) string {
+	if strings.Contains(text, "`") {
+		return strconv.Quote(text)
+	}
+	return "`" + text + "`"
+}
+
+// ownMessage returns what a guard says beside its error: its message, when the
+// error has its words from somebody else.
+func (n *names) ownMessage(g *spec.Guard) string {
+	if message := phrase(g.Message); message != phrase(n.error(g.Error).Message) {
+		return message
+	}
+	return ""
+}

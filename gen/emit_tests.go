@@ -48,6 +48,34 @@ func formatted(m *spec.Machine, n *names, opt Options, body *testEmitter) ([]byt
 	return text, nil
 }
 
+// testWriter writes Go text of a test file, which gofmt aligns
+// at the end.
+type testWriter struct{ strings.Builder }
+
+func (w *testWriter) line(format string, args ...any) {
+	fmt.Fprintf(w, format, args...)
+	w.WriteByte('\n')
+}
+
+// fill writes the elements of a literal on one line where they fit, else one a line.
+func fill(list []string) string {
+	if one := strings.Join(list, ", "); len(one) <= 80 {
+		return one
+	}
+	return "\n" + strings.Join(list, ",\n") + ",\n"
+}
+
+// entry writes `Key: "value"` pairs, without the empty ones.
+func entry(pairs ...string) string {
+	var list []string
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			list = append(list, pairs[i]+": "+strconv.Quote(pairs[i+1]))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
 type testEmitter struct {
 	testWriter
 	m   *spec.Machine

@@ -1,10 +1,8 @@
 package gen
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/spec"
@@ -17,42 +15,9 @@ func engineFile(m *spec.Machine, n *names, opt Options) ([]byte, error) {
 		return nil, nil
 	}
 	body := &engineEmitter{testEmitter: testEmitter{m: m, n: n, opt: opt}, held: newHeld(m, n)}
-	body.rules()
 	body.engine()
 	body.probes()
-	text, err := formatted(m, n, opt, &body.testEmitter)
-	if err != nil {
-		return nil, err
-	}
-	// The matrix has a cell for each state and operation; it is put in at the end.
-	before, after, ok := bytes.Cut(text, []byte(matrixDeclared))
-	if !ok {
-		return nil, fmt.Errorf("the test file has no place for the matrix")
-	}
-	return matrixText(m, append(before[:len(before):len(before)], "const engineMatrix = `\n"...), append([]byte("`"), after...)), nil
-}
-
-// matrixDeclared stands for the matrix while a file is formatted.
-const matrixDeclared = "const engineMatrix = ``"
-
-// rules writes the matrix and the table.
-func (e *engineEmitter) rules() {
-	e.line("// engineMatrix says what each operation does to a record in each state, and what")
-	e.line("// a creation makes:")
-	e.line("//")
-	e.line("//	-> s         the record moves to s, or stays there")
-	e.line("//	choose       the branches below decide")
-	e.line("//	record only  the call is logged and changes nothing")
-	e.line("//	refused      nothing happens")
-	e.line(matrixDeclared)
-	e.line("")
-	e.line("// engineTable holds the rules in the words of the specification.")
-	e.writeTable(e.m, e.opt)
-	e.line("")
-	e.line("// Test%sTable holds the generated code against engineMatrix and engineTable: every", spec.GoName(e.m.Name))
-	e.line("// operation on every abstract record, and the durable layer call by call.")
-	e.line("func Test%sTable(t *testing.T) { enginetest.RunTable(t, engineTable, testPackage) }", spec.GoName(e.m.Name))
-	e.line("")
+	return formatted(m, n, opt, &body.testEmitter)
 }
 
 type engineEmitter struct {
@@ -65,13 +30,8 @@ func (e *engineEmitter) engine() {
 	record := e.n.Record
 	m := func(name string) string { return e.n.ours("machine", name) }
 	e.line("// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.")
-	if len(e.m.Lookups) > 0 {
-		e.line("func TestEngine(t *testing.T) { enginetest.Run(t, engineTable, testPackage, engineReach, engineLookups...) }")
-	} else {
-		e.line("func TestEngine(t *testing.T) { enginetest.Run(t, engineTable, testPackage, engineReach) }")
-	}
+	e.line("func TestEngine(t *testing.T) { enginetest.Run(t, testPackage, engineReach) }")
 	e.line("")
-	e.lookupTable()
 	e.line("// engineReach is what it reaches of an opened machine.")
 	e.line("func engineReach(machine any) *enginetest.Engine[%s] {", record)
 	e.line("m := machine.(*Machine)")
@@ -117,27 +77,6 @@ func (e *engineEmitter) engine() {
 	}
 	e.line("},")
 	e.line("}")
-	e.line("}")
-	e.line("")
-}
-
-// lookupTable writes the look-ups in the specification's words.
-func (e *engineEmitter) lookupTable() {
-	if len(e.m.Lookups) == 0 {
-		return
-	}
-	e.line("var engineLookups = []enginetest.Lookup{")
-	for _, l := range e.m.Lookups {
-		var order []string
-		for _, o := range l.Order {
-			order = append(order, map[bool]string{true: "-"}[o.Descending]+o.Field.Name)
-		}
-		text := entry("Name", l.Name, "Fields", refList(l.Fields), "In", stateList(l.In), "Order", strings.Join(order, ", "))
-		if e.m.OneRecord(l) {
-			text += ", One: true"
-		}
-		e.line("{%s},", text)
-	}
 	e.line("}")
 	e.line("")
 }

@@ -39,8 +39,10 @@ type Change struct {
 
 // Fold makes the record out of its log. It applies images and evaluates no
 // rule. A log with a gap is an error.
-func Fold(m *spec.Machine, events []Event) (Record, error) {
-	var r Record
+func Fold(m *spec.Machine, events []Event) (Record, error) { return fold(m, Record{}, events) }
+
+// fold is Fold for a log that begins behind a record.
+func fold(m *spec.Machine, r Record, events []Event) (Record, error) {
 	var n int64
 	for i, e := range events {
 		switch {

@@ -22,6 +22,22 @@ type Outcome struct {
 
 // Step is one call: the new world, or a refusal and the world as it was.
 func Step(m *spec.Machine, w World, c Call) (Outcome, World, *Refusal) {
+	list, next, refusal := step(m, w, c, 1)
+	if refusal != nil {
+		return Outcome{}, w, refusal
+	}
+	return list[0], next, nil
+}
+
+// Pick is one call that lets the store pick up to n records, in one transaction: each is
+// picked in what those before it have left, and none twice.
+func Pick(m *spec.Machine, w World, c Call, n int) ([]Outcome, World, *Refusal) {
+	return step(m, w, c, n)
+}
+
+// step is a call that does something to n records at most; one that names its record does
+// it to that one.
+func step(m *spec.Machine, w World, c Call, n int) ([]Outcome, World, *Refusal) {
 	refusal := acceptIDs(m, c)
 	if refusal == nil {
 		c, refusal = acceptCall(m, c)
@@ -33,25 +49,28 @@ func Step(m *spec.Machine, w World, c Call) (Outcome, World, *Refusal) {
 		refusal = acceptPlace(m, c)
 	}
 	if refusal != nil {
-		return Outcome{}, w, refusal
+		return nil, w, refusal
 	}
 	c, invalid := acceptInputs(m, c)
 	named := len(c.Op.Creates) == 0 && c.ID != ""
 	if named && (c.Fired || c.Op.By == spec.BySystem) {
 		c.RequestID = systemID(c.Op, cmp.Or(c.ExpectedRev, w.Records[c.ID].Rev))
 	}
-	out, refusal, known := w.replay(m, c, !named)
+	list, refusal, known := w.replay(m, c, !named)
+	var out Outcome
 	switch {
 	case known:
-		return out, w, refusal
+		return list, w, refusal
 	case invalid != nil:
-		return Outcome{}, w, invalid
+		return nil, w, invalid
 	case named:
-		return w.apply(m, c)
+		out, w, refusal = w.apply(m, c)
 	case len(c.Op.Creates) > 0:
-		return w.create(m, c)
+		out, w, refusal = w.create(m, c)
+	default:
+		return w.pickAndApply(m, c, n)
 	}
-	return w.pickAndApply(m, c)
+	return []Outcome{out}, w, refusal
 }
 
 // acceptIDs looks at the ids of a call, which come first: its record, the request.
@@ -104,19 +123,29 @@ func (w World) create(m *spec.Machine, c Call) (Outcome, World, *Refusal) {
 	return w.commit(m, fresh, c, origin{machine: true})
 }
 
-// pickAndApply is an operation whose record the store picks: the first that it
+// pickAndApply is an operation whose records the store picks: the first ones that it
 // can be applied to. One whose step would be refused is passed over, be it by a
-// branch, by `unique`, by an invariant or by what `then` leads to: a record that
+// guard, a branch, by `unique`, by an invariant or by what `then` leads to: a record that
 // is blocked must not keep the others back.
-func (w World) pickAndApply(m *spec.Machine, c Call) (Outcome, World, *Refusal) {
+func (w World) pickAndApply(m *spec.Machine, c Call, n int) ([]Outcome, World, *Refusal) {
+	var list []Outcome
+	next, from := w, origin{machine: true, commit: w.commits() + 1}
 	for _, r := range w.candidates(m, c) {
+		if len(list) == n {
+			break
+		}
 		c.ID = r.ID
-		if out, next, refusal := w.commit(m, r, c, origin{machine: true}); refusal == nil {
-			return out, next, nil
+		if failing(m, r, c, next.others(m, r, c)) != nil { // it may be recorded, and is not picked for that
+			continue
+		}
+		if out, done, refusal := next.commit(m, r, c, from); refusal == nil {
+			list, next = append(list, out), done
 		}
 	}
-	c.ID = ""
-	return Outcome{}, w, c.refuse(CodeNothingToDo, "")
+	if c.ID = ""; len(list) == 0 {
+		return nil, w, c.refuse(CodeNothingToDo, "")
+	}
+	return list, next, nil
 }
 
 // apply is an operation on a record that the call names. A cell that only
@@ -147,39 +176,41 @@ func checkRev(m *spec.Machine, r Record, c Call) *Refusal {
 	return refusal
 }
 
-// replay answers a known request. In the scope of the machine only creations
-// and picks are looked at, in the scope of a record every event of it.
-func (w World) replay(m *spec.Machine, c Call, machine bool) (Outcome, *Refusal, bool) {
+// replay answers a known request, of which a pick may have several records. In the scope
+// of the machine only creations and picks are looked at, in the scope of a record every
+// event of it.
+func (w World) replay(m *spec.Machine, c Call, machine bool) ([]Outcome, *Refusal, bool) {
 	if c.RequestID == "" {
-		return Outcome{}, nil, false
+		return nil, nil, false
 	}
-	i := slices.IndexFunc(w.Log, func(e Event) bool {
-		return e.RequestID == c.RequestID && (machine && e.Machine || !machine && e.ID == c.ID)
-	})
-	if i < 0 {
-		return Outcome{}, nil, false
-	}
-	first := w.Log[i]
-	other := len(c.Op.Creates) > 0 && first.ID != c.ID // the id is a part of what a creation asks for
-	if other || first.Fingerprint != fingerprint(m, c) {
-		return Outcome{}, c.refuse(CodeRequestReused, ""), true
-	}
-	out := Outcome{Replayed: true, RecordOnly: first.N > 0, Current: w.Records[first.ID]}
-	var upTo []Event
-	for _, e := range w.History(first.ID) {
-		if e.Commit <= first.Commit {
-			upTo = append(upTo, e)
+	var list []Outcome
+	for _, first := range w.Log {
+		if first.RequestID != c.RequestID || machine && !first.Machine || !machine && first.ID != c.ID {
+			continue
 		}
+		other := len(c.Op.Creates) > 0 && first.ID != c.ID // the id is a part of what a creation asks for
+		if other || first.Fingerprint != fingerprint(m, c) {
+			return nil, c.refuse(CodeRequestReused, ""), true
+		}
+		list = append(list, w.replayOf(m, first))
+	}
+	return list, nil, list != nil
+}
+
+// replayOf is the outcome of the transaction that an event began, for its record.
+func (w World) replayOf(m *spec.Machine, first Event) Outcome {
+	out := Outcome{Replayed: true, RecordOnly: first.N > 0, Current: w.Records[first.ID]}
+	for _, e := range w.History(first.ID) {
 		if e.Commit == first.Commit {
 			out.Events = append(out.Events, e)
 		}
 	}
-	r, err := Fold(m, upTo)
+	r, err := w.At(m, first.ID, out.Events[len(out.Events)-1].Rev)
 	if err != nil {
 		panic("interp: the log of a world has a gap: " + err.Error())
 	}
 	out.Record = r
-	return out, nil, true
+	return out
 }
 
 // systemID is the request id of a system operation, or of a call that a trigger
@@ -193,6 +224,7 @@ func systemID(op *spec.Operation, rev int64) string {
 type origin struct {
 	machine bool            // the scope of its request id is the machine
 	cause   *spec.Operation // whose delivered effect it follows, or nil
+	commit  int             // its number; 0: the next one
 }
 
 // commit decides and writes: the record, its event, what waits in the outbox,
@@ -200,7 +232,7 @@ type origin struct {
 func (w World) commit(m *spec.Machine, r Record, c Call, from origin) (Outcome, World, *Refusal) {
 	next := w.clone()
 	out := Outcome{}
-	number := w.commits() + 1
+	number := cmp.Or(from.commit, w.commits()+1)
 	for cause := from.cause; ; {
 		d, refusal := decide(m, r, c, next.others(m, r, c), func(after Record) *Refusal {
 			return next.unique(m, c.Op, r.State, after)

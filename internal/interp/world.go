@@ -15,6 +15,7 @@ type World struct {
 	Records map[string]Record // by id
 	Log     []Event           // of all records, in the order of their commits
 	Outbox  []Delivery        // effects that wait for being performed, oldest first
+	Begun   map[string]Record // records that were there before the log: how each came about is not in it
 }
 
 // Delivery is work outside the record that waits for being done, at least once.
@@ -35,6 +36,24 @@ func (w World) History(id string) []Event {
 		}
 	}
 	return events
+}
+
+// With returns the world with one more record, which was there before its log begins.
+func (w World) With(r Record) World {
+	next := w.clone()
+	next.Records[r.ID] = r
+	next.Begun = maps.Clone(w.Begun)
+	if next.Begun == nil {
+		next.Begun = map[string]Record{}
+	}
+	next.Begun[r.ID] = r
+	return next
+}
+
+// At returns a record as it was at one of its revisions. It is an error when its log
+// does not say so.
+func (w World) At(m *spec.Machine, id string, rev int64) (Record, error) {
+	return fold(m, w.Begun[id], slices.DeleteFunc(w.History(id), func(e Event) bool { return e.Rev > rev }))
 }
 
 // commits returns how many transactions the world has seen.
@@ -92,8 +111,10 @@ func (w World) last(m *spec.Machine, f *spec.Field, r Record) int64 {
 			last = max(last, o.Value(m, f).Num)
 		}
 	}
-	for _, o := range w.Records {
-		look(o)
+	for _, list := range []map[string]Record{w.Records, w.Begun} {
+		for _, o := range list {
+			look(o)
+		}
 	}
 	for _, e := range w.Log {
 		if e.From == nil {
@@ -186,23 +207,27 @@ func (w World) existing(m *spec.Machine, r Record, c Call) (Record, bool) {
 	return found[0], true
 }
 
-// candidates returns the records that `next` may find, in its order: those in
-// `from` that pass `where` and `require`.
+// candidates returns the records that `next` looks at, in its order: those in
+// `from` that pass `where`.
 func (w World) candidates(m *spec.Machine, c Call) []Record {
 	var fit []Record
 	for _, r := range w.Records {
-		if inStates(r.State, c.Op.From) && all(m, c.Op.Next.Where, r, c) && failing(m, r, c, w.others(m, r, c)) == nil {
+		if inStates(r.State, c.Op.From) && all(m, c.Op.Next.Where, r, c) {
 			fit = append(fit, r)
 		}
 	}
-	slices.SortFunc(fit, func(a, b Record) int {
-		for _, o := range c.Op.Next.Order {
+	Sort(m, fit, c.Op.Next.Order)
+	return fit
+}
+
+// Sort puts records into an order. Absent values come last, in both directions; ties are
+// broken by id.
+func Sort(m *spec.Machine, list []Record, order []spec.Order) {
+	slices.SortFunc(list, func(a, b Record) int {
+		for _, o := range order {
 			x, y := a.Value(m, o.Field), b.Value(m, o.Field)
 			by := x.Compare(y)
-			switch { // absent values come last, in both directions
-			case x.Kind == KindAbsent || y.Kind == KindAbsent:
-				by = -by
-			case o.Descending:
+			if x.Kind == KindAbsent || y.Kind == KindAbsent || o.Descending {
 				by = -by
 			}
 			if by != 0 {
@@ -211,7 +236,6 @@ func (w World) candidates(m *spec.Machine, c Call) []Record {
 		}
 		return cmp.Compare(a.ID, b.ID)
 	})
-	return fit
 }
 
 // Others counts what an operation must know of the other records.

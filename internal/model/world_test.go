@@ -28,7 +28,7 @@ func TestWalksBesideTheInterpreter(t *testing.T) {
 		files[name] = string(b)
 	}
 	for _, name := range []string{"ticket"} {
-		b, err := os.ReadFile("../lab/difftest/testdata/" + name + ".yaml")
+		b, err := os.ReadFile("../lab/fuzzmachines/testdata/" + name + ".yaml")
 		if err != nil {
 			t.Fatal(err)
 		}

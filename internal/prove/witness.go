@@ -140,23 +140,6 @@ func Sound(m *spec.Machine, state *spec.State) (found *Example, never bool) {
 	return nil, false
 }
 
-// Breaks is a record of a state that breaks a fact of its invariants, whatever
-// else it breaks of them; never says that what the types promise rules it out.
-func Breaks(m *spec.Machine, state *spec.State, fact *spec.Fact) (found *Example, never bool) {
-	w, s := ofState(m, state)
-	holds, readable := s.fact(fact, s.field)
-	if !readable {
-		return nil, false
-	}
-	switch v, sol := s.check([]formula{not(holds)}); v {
-	case impossible:
-		return nil, true
-	case possible:
-		return w.example(s, state, after{}, sol), false
-	}
-	return nil, false
-}
-
 // ofState begins a proof about the records of a state.
 func ofState(m *spec.Machine, state *spec.State) (*work, *part) {
 	op := &spec.Operation{Name: "record", From: []spec.StateRef{{State: state}}, By: spec.BySystem}

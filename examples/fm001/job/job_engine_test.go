@@ -10,46 +10,8 @@ import (
 	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 )
 
-// engineMatrix says what each operation does to a record in each state, and what
-// a creation makes:
-//
-//	-> s         the record moves to s, or stays there
-//	choose       the branches below decide
-//	record only  the call is logged and changes nothing
-//	refused      nothing happens
-const engineMatrix = `
-       | (new)        | submitted
-submit | -> submitted | .
-`
-
-// engineTable holds the rules in the words of the specification.
-var engineTable = enginetest.Table{
-	Machine: "job", Entity: "Job", Version: 1,
-	Spec:    "../../../specs/job.yaml",
-	Hash:    "6631534dbafe6f6118bf9b3a489b551e462f19cbd6602d6983e9266c17c95af4",
-	Enforce: "full", RequestID: "required", ExpectedRev: "none",
-	Matrix: engineMatrix,
-	Fields: []enginetest.Field{
-		{Name: "payload", Type: "optional json"},
-	},
-	States: []enginetest.State{
-		{Name: "submitted", Terminal: true},
-	},
-	Operations: []enginetest.Operation{
-		{
-			Name: "submit", Event: "submitted",
-			Inputs: []enginetest.Input{{Name: "payload", Type: "optional json"}},
-			Set:    []string{"payload: input or absent"},
-		},
-	},
-}
-
-// TestJobTable holds the generated code against engineMatrix and engineTable: every
-// operation on every abstract record, and the durable layer call by call.
-func TestJobTable(t *testing.T) { enginetest.RunTable(t, engineTable, testPackage) }
-
 // TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
-func TestEngine(t *testing.T) { enginetest.Run(t, engineTable, testPackage, engineReach) }
+func TestEngine(t *testing.T) { enginetest.Run(t, testPackage, engineReach) }
 
 // engineReach is what it reaches of an opened machine.
 func engineReach(machine any) *enginetest.Engine[Job] {

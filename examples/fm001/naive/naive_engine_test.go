@@ -15,75 +15,8 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 )
 
-// engineMatrix says what each operation does to a record in each state, and what
-// a creation makes:
-//
-//	-> s         the record moves to s, or stays there
-//	choose       the branches below decide
-//	record only  the call is logged and changes nothing
-//	refused      nothing happens
-const engineMatrix = `
-       | (new)     | leased         | in_progress  | committed | done    | aborted
-lease  | -> leased | .              | .            | .         | .       | .
-start  | .         | -> in_progress | refused      | refused   | refused | refused
-commit | .         | refused        | -> committed | refused   | refused | refused
-finish | .         | refused        | refused      | -> done   | refused | refused
-expire | .         | -> aborted     | -> aborted   | refused   | refused | refused
-`
-
-// engineTable holds the rules in the words of the specification.
-var engineTable = enginetest.Table{
-	Machine: "naive", Entity: "Execution", Version: 1,
-	Spec:    "../naive.yaml",
-	Hash:    "d394cc4edeca311b4c5ded52857215149b9fea6fe578f95869f80fcc3e13c02b",
-	Enforce: "full", RequestID: "required", ExpectedRev: "required",
-	Matrix: engineMatrix,
-	Fields: []enginetest.Field{
-		{Name: "job_id", Type: "string"},
-		{Name: "attempt", Type: "sequence", Per: "job_id"},
-		{Name: "lease_owner", Type: "string"},
-		{Name: "lease_expires_at", Type: "time"},
-		{Name: "started_at", Type: "optional time"},
-		{Name: "finished_at", Type: "optional time"},
-	},
-	States: []enginetest.State{
-		{Name: "leased", Absent: "started_at, finished_at"},
-		{Name: "in_progress", Present: "started_at", Absent: "finished_at"},
-		{Name: "committed", Present: "started_at", Absent: "finished_at"},
-		{Name: "done", Terminal: true, Present: "started_at, finished_at"},
-		{Name: "aborted", Terminal: true, Present: "finished_at"},
-	},
-	Guards: []enginetest.Guard{
-		{Name: "lease_over", When: []string{"lease_expires_at <= now"}, Error: "lease_still_live"},
-	},
-	Operations: []enginetest.Operation{
-		{
-			Name: "lease", Event: "leased",
-			Inputs: []enginetest.Input{
-				{Name: "job_id", Type: "string"},
-				{Name: "lease_expires_at", Type: "time", Loose: true},
-			},
-			Set: []string{"job_id: input", "lease_owner: actor", "lease_expires_at: input"},
-		},
-		{Name: "start", Event: "started", Set: []string{"started_at: now"}},
-		{Name: "commit", Event: "committed", Effect: "apply_result", EffectKey: "job_id", Atomic: true},
-		{
-			Name: "finish", Event: "done", By: "system", Set: []string{"finished_at: now"},
-			Triggers: []string{"startup", "after lease_expires_at"},
-		},
-		{
-			Name: "expire", Event: "aborted", By: "system", Require: "lease_over",
-			Set: []string{"finished_at: now"}, Triggers: []string{"after lease_expires_at"},
-		},
-	},
-}
-
-// TestNaiveTable holds the generated code against engineMatrix and engineTable: every
-// operation on every abstract record, and the durable layer call by call.
-func TestNaiveTable(t *testing.T) { enginetest.RunTable(t, engineTable, testPackage) }
-
 // TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
-func TestEngine(t *testing.T) { enginetest.Run(t, engineTable, testPackage, engineReach) }
+func TestEngine(t *testing.T) { enginetest.Run(t, testPackage, engineReach) }
 
 // engineReach is what it reaches of an opened machine.
 func engineReach(machine any) *enginetest.Engine[Execution] {

@@ -12,55 +12,8 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 )
 
-// engineMatrix says what each operation does to a record in each state, and what
-// a creation makes:
-//
-//	-> s         the record moves to s, or stays there
-//	choose       the branches below decide
-//	record only  the call is logged and changes nothing
-//	refused      nothing happens
-const engineMatrix = `
-         | (new)      | pending    | running      | completed
-submit   | -> pending | .          | .            | .
-start    | .          | -> running | refused      | refused
-complete | .          | refused    | -> completed | refused
-recover  | .          | refused    | -> pending   | refused
-`
-
-// engineTable holds the rules in the words of the specification.
-var engineTable = enginetest.Table{
-	Machine: "task", Entity: "Task", Version: 1,
-	Spec:    "../../../specs/task.yaml",
-	Hash:    "3a71f8fb38c369277dba7dc1d33962662f6916d38fb2c840cce0fb9b05381d9d",
-	Enforce: "full", RequestID: "none", ExpectedRev: "optional",
-	Matrix: engineMatrix,
-	States: []enginetest.State{
-		{Name: "pending"},
-		{Name: "running"},
-		{Name: "completed", Terminal: true},
-	},
-	Operations: []enginetest.Operation{
-		{Name: "submit"},
-		{
-			Name: "start", By: "system", Picks: true, Order: "created_at", Effect: "execute_task",
-			EffectKey: "id", Then: "complete",
-		},
-		{Name: "complete", By: "system"},
-		{Name: "recover", By: "system", Triggers: []string{"startup"}},
-	},
-	Forbidden: []enginetest.Move{
-		{From: "pending", To: "completed", Reason: "completion without execution"},
-		{From: "completed", To: "running", Reason: "no re-execution of completed tasks"},
-		{From: "completed", To: "pending", Reason: "completed tasks are terminal"},
-	},
-}
-
-// TestTaskTable holds the generated code against engineMatrix and engineTable: every
-// operation on every abstract record, and the durable layer call by call.
-func TestTaskTable(t *testing.T) { enginetest.RunTable(t, engineTable, testPackage) }
-
 // TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
-func TestEngine(t *testing.T) { enginetest.Run(t, engineTable, testPackage, engineReach) }
+func TestEngine(t *testing.T) { enginetest.Run(t, testPackage, engineReach) }
 
 // engineReach is what it reaches of an opened machine.
 func engineReach(machine any) *enginetest.Engine[Task] {

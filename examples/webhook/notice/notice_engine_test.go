@@ -11,64 +11,8 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
 
-// engineMatrix says what each operation does to a record in each state, and what
-// a creation makes:
-//
-//	-> s         the record moves to s, or stays there
-//	choose       the branches below decide
-//	record only  the call is logged and changes nothing
-//	refused      nothing happens
-const engineMatrix = `
-        | (new)  | due          | delivered | dead       | dropped
-publish | -> due | .            | .         | .          | .
-confirm | .      | -> delivered | refused   | refused    | refused
-give_up | .      | -> dead      | refused   | refused    | refused
-retry   | .      | refused      | refused   | -> due     | refused
-drop    | .      | refused      | refused   | -> dropped | refused
-`
-
-// engineTable holds the rules in the words of the specification.
-var engineTable = enginetest.Table{
-	Machine: "notice", Entity: "Notice", Version: 1,
-	Spec:    "../notice.yaml",
-	Hash:    "001a4e3142201df24d44d5c7e556e839053d8219fcfd7ee1725626b0a08fef59",
-	Enforce: "full", RequestID: "required", ExpectedRev: "required",
-	Matrix: engineMatrix,
-	Fields: []enginetest.Field{
-		{Name: "topic", Type: "string"},
-		{Name: "number", Type: "sequence", Per: "topic"},
-		{Name: "body", Type: "json"},
-		{Name: "give_up_at", Type: "optional time"},
-	},
-	States: []enginetest.State{
-		{Name: "due", Present: "give_up_at"},
-		{Name: "delivered", Terminal: true},
-		{Name: "dead"},
-		{Name: "dropped", Terminal: true},
-	},
-	Operations: []enginetest.Operation{
-		{
-			Name:   "publish",
-			Inputs: []enginetest.Input{{Name: "topic", Type: "string"}, {Name: "body", Type: "json"}},
-			Set:    []string{"topic: input", "body: input", "give_up_at: now + 3600s"}, Effect: "post",
-			EffectKey: "topic, number", Then: "confirm",
-		},
-		{Name: "confirm", By: "system", Clear: "give_up_at"},
-		{Name: "give_up", By: "system", Clear: "give_up_at", Triggers: []string{"after give_up_at"}},
-		{
-			Name: "retry", By: "operator", Set: []string{"give_up_at: now + 3600s"}, Effect: "post",
-			EffectKey: "topic, number", Then: "confirm",
-		},
-		{Name: "drop", By: "operator"},
-	},
-}
-
-// TestNoticeTable holds the generated code against engineMatrix and engineTable: every
-// operation on every abstract record, and the durable layer call by call.
-func TestNoticeTable(t *testing.T) { enginetest.RunTable(t, engineTable, testPackage) }
-
 // TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
-func TestEngine(t *testing.T) { enginetest.Run(t, engineTable, testPackage, engineReach) }
+func TestEngine(t *testing.T) { enginetest.Run(t, testPackage, engineReach) }
 
 // engineReach is what it reaches of an opened machine.
 func engineReach(machine any) *enginetest.Engine[Notice] {

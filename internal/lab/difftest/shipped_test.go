@@ -1,8 +1,6 @@
 package difftest
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,8 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fsmgen/fsmgen/gen"
-	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
-	"github.com/fsmgen/fsmgen/spec"
 )
 
 // The five machines of the project, in the folder specs, and the folders of
@@ -79,51 +75,6 @@ func runShipped(t *testing.T, name string, env []string, args ...string) string 
 	return string(out)
 }
 
-var (
-	tracesMu sync.Mutex
-	traces   = map[string][]byte{}
-)
-
-// trace returns what the generated tests of one of the five asked over the pure
-// layer, memory and SQLite, and what came of it.
-func trace(t *testing.T, name string) []byte {
-	t.Helper()
-	tracesMu.Lock()
-	defer tracesMu.Unlock()
-	if traces[name] == nil {
-		path := filepath.Join(t.TempDir(), "trace.jsonl")
-		// The trace comes before the tests, and ends at PostgreSQL, where there is none.
-		runShipped(t, name, nil, "-test.skip", "/(sqlite|cells|invariants|inputs|projection)", "-enginetest.trace", path)
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		traces[name] = data
-	}
-	return traces[name]
-}
-
-// traceLines returns the lines of a trace but those over SQLite, which are the same
-// cases once more.
-func traceLines(t *testing.T, name string) (list []enginetest.TraceLine) {
-	t.Helper()
-	lines := bufio.NewScanner(strings.NewReader(string(trace(t, name))))
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var l enginetest.TraceLine
-		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
-			t.Fatal(err)
-		}
-		if l.Engine != "sqlite" {
-			list = append(list, l)
-		}
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return list
-}
-
 // TestShippedAreGenerated compares the five packages with what is generated now:
 // what is found of them here is found of the generator.
 func TestShippedAreGenerated(t *testing.T) {
@@ -147,14 +98,4 @@ func TestShippedAreGenerated(t *testing.T) {
 			}
 		})
 	}
-}
-
-// machine parses one of the five.
-func machine(t *testing.T, name string) *spec.Machine {
-	t.Helper()
-	m := parsed(t, name)
-	if m == nil {
-		t.FailNow()
-	}
-	return m
 }

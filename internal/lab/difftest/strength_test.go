@@ -12,11 +12,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/internal/lab/campaign"
-	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
+	"github.com/fsmgen/fsmgen/internal/lab/world"
 	"github.com/fsmgen/fsmgen/internal/validate"
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -43,15 +41,15 @@ var floors = struct{ found, errors, coarse float64 }{68.4, 55.3, 71.9}
 
 // TestStrength makes every mutant of the five specifications and looks at who
 // notices: first the static checks, which get it as text, then the cases of the
-// generated tests, as the unchanged machine's package wrote them into its trace.
+// generated tests of the unchanged machine.
 // The mutant is the implementation; a case in which it answers otherwise fails
 // the generated test. A mutant is refused when `fsmgen check --strict` fails,
 // which is an error or a warning; without --strict it takes an error.
 func TestStrength(t *testing.T) {
 	campaign.Only(t)
-	asked := map[string][]enginetest.TraceLine{}
+	asked := map[string]casesOf{}
 	for _, name := range five {
-		asked[name] = traceLines(t, name)
+		asked[name] = generatedCases(t, parsed(t, name))
 	}
 	var mu sync.Mutex
 	sum := newTally()
@@ -168,7 +166,7 @@ func refusal(m *spec.Machine, meant map[string]bool) spec.Diagnostics {
 
 // noticed reports whether a mutant answers a case of the generated tests
 // otherwise than the original.
-func noticed(original, m *spec.Machine, lines []enginetest.TraceLine) bool {
+func noticed(original, m *spec.Machine, asked casesOf) bool {
 	for i, s := range m.States { // Terminal, and what is compared of the descriptor
 		if s.Terminal != original.States[i].Terminal {
 			return true
@@ -177,28 +175,85 @@ func noticed(original, m *spec.Machine, lines []enginetest.TraceLine) bool {
 	if projectsOtherwise(original, m) || asksOtherwise(original, m) {
 		return true
 	}
-	var world interp.World
-	for _, l := range lines {
-		if l.Row != nil {
-			was, errWas := record(original, l.Row)
-			is, errIs := record(m, l.Row)
-			if errWas != nil || errIs != nil || cmp.Diff(texts(interp.Check(original, was)), texts(interp.Check(m, is))) != "" {
-				return true
-			}
+	was, errWas := world.ReadCases(original, asked.Cases, asked.Checks)
+	is, errIs := world.ReadCases(m, asked.Cases, asked.Checks)
+	if errWas != nil || errIs != nil {
+		return true
+	}
+	for i := range was.List {
+		if answer(original, was.List[i]) != answer(m, is.List[i]) {
+			return true
 		}
-		diff, err := one(m, &world, l)
-		if err != nil || diff != "" {
+	}
+	for _, s := range original.States {
+		if checked(was, s) != checked(is, m.State(s.Name)) {
 			return true
 		}
 	}
 	return false
 }
 
-// asksOtherwise compares what no case of a trace shows, since suites of their
-// own look at it: when triggers are due (triggers, startup), what stores are
-// asked about others (queries), and the order of a pick (next). That these
-// suites notice every such change is measured on the generated code itself, by
-// `make mutation`.
+// answer is what comes of a case, by the pure method and over a store.
+func answer(m *spec.Machine, c world.Case) string {
+	told := ""
+	if c.Record.State != nil || len(c.Call.Op.Creates) > 0 {
+		d, refusal := interp.Decide(m, c.Record, c.Call, c.Others)
+		told = fmt.Sprint(refusal, d.Guard, d.RecordOnly, shown(d.From, d.Record), c.Call.Op.StoredEvent())
+	}
+	if c.NoStore || c.Trigger {
+		return told
+	}
+	w := interp.World{}
+	for _, r := range c.Beside {
+		w = w.With(r)
+	}
+	call := c.Call
+	if len(call.Op.Creates) > 0 || c.Record.State != nil {
+		call.ID = c.Record.ID
+	}
+	if c.Record.State != nil {
+		w = w.With(c.Record)
+		call.ExpectedRev = 1
+	}
+	if call.Op.By != spec.BySystem && m.RequestID != spec.None {
+		call.RequestID = "request-1"
+	}
+	out, w, refusal := interp.Step(m, w, call)
+	told += fmt.Sprint(refusal, out.RecordOnly, out.Existing, shown(nil, out.Record))
+	for len(w.Outbox) > 0 && refusal == nil {
+		told += w.Outbox[0].Op.Effect.Name + w.Outbox[0].Key
+		out, w, refusal = interp.Deliver(m, w, w.Outbox[0], call.At)
+		told += fmt.Sprint(refusal, shown(nil, out.Record))
+	}
+	for _, e := range w.Log {
+		told += fmt.Sprint("\n", e.Rev, e.N, e.Op.Name, e.Op.StoredEvent(), shown(e.From, interp.Record{State: e.To}))
+	}
+	return told
+}
+
+// shown is a record in a form that does not depend on the machine that it is of.
+func shown(from *spec.State, r interp.Record) string {
+	name := func(s *spec.State) string {
+		if s == nil {
+			return "none"
+		}
+		return s.Name
+	}
+	return fmt.Sprint(" ", name(from), " > ", name(r.State), " ", r.ID, r.Rev, r.CreatedAt, r.UpdatedAt, r.Fields, " ")
+}
+
+// checked tells which rules each record of a state breaks.
+func checked(k *world.Cases, s *spec.State) string {
+	told := ""
+	for _, r := range slices.Concat(k.Sound(s), k.Broken(s)) {
+		told += fmt.Sprint(r.Fields, texts(interp.Check(k.M, r)))
+	}
+	return told
+}
+
+// asksOtherwise compares what is not looked at here: when triggers are due, what stores
+// are asked about others, and the order of a pick. That the generated tests notice every
+// such change is measured on the generated code itself, by `make mutation`.
 func asksOtherwise(original, m *spec.Machine) bool {
 	asks := func(m *spec.Machine) (list []string) {
 		for _, o := range m.Operations {

@@ -101,3 +101,10 @@ func withFaults(t *testing.T) string {
 	}
 	return program
 }
+
+func write(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -4,6 +4,7 @@
 // random ones. Whether a generated package does what its machine says is judged by
 // package fsmcases in the repository of each user.
 //
-// Both take the table and the driver of a generated test file, and both judge by
-// internal/lab/oracle. What a store holds after many calls is known by internal/lab/world.
+// It reads the specification from the file that the package names, and asks internal/interp
+// what is right. Its records and calls are those of the cases in the package's own test. What
+// a store holds after many calls is known by internal/lab/world.
 package enginetest

@@ -17,8 +17,6 @@ type (
 	Engine[R any] = world.Engine[R]
 	// Ways are further ways to call one operation.
 	Ways[R any] = world.Ways[R]
-	// Lookup is a question of the application.
-	Lookup = world.Lookup
 	// Find is how the suites reach a look-up.
 	Find[R any] = world.Find[R]
 	// Holding is what a handle shows of its record.

@@ -4,25 +4,24 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/fsmgen/fsmgen/internal/lab/oracle"
-	"github.com/fsmgen/fsmgen/internal/lab/world"
+	"github.com/fsmgen/fsmgen/spec"
 )
 
 // A small machine is attacked everywhere, and a large one by all its steps together.
 func TestFewReachAll(t *testing.T) {
 	t.Parallel()
 	for _, states := range []int{manyStates, manyStates + 1, 65} {
-		m := &world.Model{Model: &oracle.Model{}}
+		m := &spec.Machine{}
 		for range states {
-			m.StateOrder = append(m.StateOrder, &oracle.StateInfo{})
+			m.States = append(m.States, &spec.State{})
 		}
 		want := fewOfMany
 		if states <= manyStates {
 			want = states
 		}
-		reached := map[*oracle.StateInfo]bool{}
+		reached := map[*spec.State]bool{}
 		for step := range 4 * states {
-			some := few(m, m.StateOrder, fmt.Sprint("record-", step))
+			some := few(m, m.States, fmt.Sprint("record-", step))
 			for _, st := range some {
 				reached[st] = true
 			}

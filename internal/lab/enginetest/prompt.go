@@ -11,18 +11,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fsmgen/fsmgen/internal/lab/oracle"
+	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/internal/lab/world"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/spec"
 )
 
 // prompt is a hand at the SQL prompt of a store's database: it writes past the
 // engine and past the store.
 type prompt struct {
 	t       *testing.T
-	m       *world.Model
+	m       *spec.Machine
+	k       *world.Cases
+	enforce string // how much the database refuses by itself
 	dialect string
 	tx      *sql.Tx
 	bare    bool // the triggers are gone
@@ -31,13 +34,13 @@ type prompt struct {
 	bent    map[string]int // how often a field was changed to another value, by way
 }
 
-var errTakenBack = errors.New("fsmcases: everything is taken back")
+var errTakenBack = errors.New("fsmtest: everything is taken back")
 
 // atPrompt puts records into an empty store and hands its database to attack,
 // which leaves no trace. What prepare does before is committed: after a change
 // of the schema in its own transaction SQLite would read all of it anew for each
 // attempt.
-func atPrompt[R any](s *world.Suite[R], t *testing.T, st world.Store, rows []driver.Row, prepare, attack func(*prompt)) {
+func atPrompt[R any](s *world.Suite[R], t *testing.T, st world.Store, rows []interp.Record, prepare, attack func(*prompt)) {
 	t.Helper()
 	store := st.Open(t)
 	db, ok := store.(driver.Transactional[*sql.Tx])
@@ -48,14 +51,16 @@ func atPrompt[R any](s *world.Suite[R], t *testing.T, st world.Store, rows []dri
 	if err := s.D.Migrate(ctx, store); err != nil {
 		t.Fatalf("Migrate: %v", err)
 	}
-	if err := fsmtest.Seed(ctx, store, s.D.Descriptor.Schema, rows...); err != nil {
-		t.Fatal(err)
+	for _, r := range rows {
+		if err := fsmtest.Seed(ctx, store, s.D.Descriptor.Schema, world.Row(s.M, r)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	table, err := store.Table(s.D.Descriptor.Schema)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &prompt{t: t, m: s.M, dialect: st.Name, bent: map[string]int{}}
+	p := &prompt{t: t, m: s.M, k: s.Cases, enforce: s.D.Descriptor.Schema.Enforce, dialect: st.Name, bent: map[string]int{}}
 	if prepare != nil {
 		err := table.Update(ctx, func(tx fsm.Tx) error {
 			p.tx = db.Transaction(tx)
@@ -85,7 +90,7 @@ func atPrompt[R any](s *world.Suite[R], t *testing.T, st world.Store, rows []dri
 func (p *prompt) errorf(format string, args ...any) {
 	p.t.Helper()
 	p.t.Errorf(format, args...)
-	if p.wrong++; p.wrong == oracle.Shown {
+	if p.wrong++; p.wrong == 2 {
 		p.t.FailNow()
 	}
 }
@@ -189,37 +194,37 @@ func (p *prompt) literal(v any) string {
 }
 
 // The tables of the machine.
-func (p *prompt) records() string { return p.m.Machine }
-func (p *prompt) events() string  { return p.m.Machine + "_events" }
+func (p *prompt) records() string { return p.m.Name }
+func (p *prompt) events() string  { return p.m.Name + "_events" }
 
 // row writes a record.
-func (p *prompt) row(r driver.Row) literals {
+func (p *prompt) row(r interp.Record) literals {
+	row := world.Row(p.m, r)
 	l := literals{
-		"id": quoteText(r.ID), "state": quoteText(r.State), "rev": fmt.Sprint(r.Rev),
-		"created_at": p.literal(r.CreatedAt), "updated_at": p.literal(r.UpdatedAt),
+		"id": quoteText(r.ID), "state": quoteText(row.State), "rev": fmt.Sprint(r.Rev),
+		"created_at": p.literal(row.CreatedAt), "updated_at": p.literal(row.UpdatedAt),
 	}
-	for _, name := range p.m.Order {
-		f := p.m.FieldByName[name]
-		l[f.Stored] = p.literal(r.Values[f.Index])
+	for i, f := range p.m.Fields {
+		l[f.Stored()] = p.literal(row.Values[i])
 	}
 	return l
 }
 
-// event writes the event of a step; before is zero for a creation.
-func (p *prompt) event(operation string, before, after driver.Row) literals {
+// event writes the event of a step; before is in no state for a creation.
+func (p *prompt) event(operation string, before, after interp.Record) literals {
 	l := literals{
 		"id": quoteText(after.ID), "rev": fmt.Sprint(after.Rev), "n": "0", "operation": quoteText(operation), "name": "'name'",
-		"from_state": "NULL", "to_state": quoteText(after.State), "occurred_at": p.literal(after.UpdatedAt), "actor": "'me'", "reason": "''",
+		"from_state": "NULL", "to_state": quoteText(after.State.Stored()), "occurred_at": p.literal(after.UpdatedAt), "actor": "'me'", "reason": "''",
 		"request_id": "NULL", "request_n": "-1", "fingerprint": "''", "version": "1", "checksum": "0",
 	}
-	if before.State != "" {
-		l["from_state"] = quoteText(before.State)
+	if before.State != nil {
+		l["from_state"] = quoteText(before.State.Stored())
 	}
 	return l
 }
 
 // recorded writes an event that is recorded only, the n-th at its revision.
-func (p *prompt) recorded(operation string, r driver.Row, n int) literals {
+func (p *prompt) recorded(operation string, r interp.Record, n int) literals {
 	return p.event(operation, r, r).with("n", fmt.Sprint(n))
 }
 
@@ -231,7 +236,7 @@ func replace(table string, l literals) string { return put("INSERT OR REPLACE", 
 
 func put(verb, table string, l literals) string {
 	var names, values []string
-	for _, name := range oracle.SortedKeys(l) {
+	for _, name := range sortedKeys(l) {
 		names, values = append(names, quoteName(name)), append(values, l[name])
 	}
 	return fmt.Sprintf("%s INTO %s (%s) VALUES (%s)", verb, quoteName(table), strings.Join(names, ", "), strings.Join(values, ", "))
@@ -245,7 +250,7 @@ func (p *prompt) push(id string, l literals) string { return p.change("UPDATE OR
 
 func (p *prompt) change(verb, id string, l literals) string {
 	var sets []string
-	for _, name := range oracle.SortedKeys(l) {
+	for _, name := range sortedKeys(l) {
 		sets = append(sets, quoteName(name)+" = "+l[name])
 	}
 	return fmt.Sprintf(`%s %s SET %s WHERE "id" = %s`, verb, quoteName(p.records()), strings.Join(sets, ", "), quoteText(id))

@@ -2,12 +2,14 @@ package enginetest
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
-	"github.com/fsmgen/fsmgen/internal/lab/oracle"
+	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/internal/lab/world"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/spec"
 )
 
 // handles runs what handles offer: what a handle shows is the record, its calls
@@ -19,17 +21,17 @@ func handles[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 	}
 	t.Run("records", func(t *testing.T) { holdings(s, t, st) })
 	t.Run("worker", func(t *testing.T) { workerOf(s, t, st) })
-	for _, o := range s.M.Ops {
+	for _, o := range s.M.Operations {
 		t.Run(o.Name, func(t *testing.T) {
 			h := s.NewHarness(t, st)
 			d := h.D.Operations[o.Name]
 			if d.Enter == nil && d.Held == nil {
 				t.Skip("no handle offers it: it is no caller's")
 			}
-			if d.Enter != nil && o.Creates {
+			if d.Enter != nil && creates(o) {
 				enter(s, t, st, o)
 			}
-			if d.Enter != nil && !o.Creates {
+			if d.Enter != nil && !creates(o) {
 				enterPicks(h, o)
 			}
 			if d.Held != nil {
@@ -42,12 +44,13 @@ func handles[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 // holdings looks at what the handle of a record in each state shows.
 func holdings[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 	h := s.NewHarness(t, st)
-	for n, from := range s.M.StateOrder {
-		row, ok := soundRow(s.M, from)
+	for n, from := range s.M.States {
+		x, ok := s.Cases.Whole(from)
 		if !ok {
 			continue
 		}
-		row.ID, row.Rev = fmt.Sprintf("record-%d", n+1), 7
+		x.ID, x.Rev = fmt.Sprintf("record-%d", n+1), 7
+		row := world.Row(s.M, x)
 		rec, err := s.D.Descriptor.Decode(row)
 		if err != nil {
 			t.Fatal(err)
@@ -72,128 +75,135 @@ func holdings[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 }
 
 // enter makes records by the machine as an actor has it.
-func enter[R any](s *world.Suite[R], t *testing.T, st world.Store, o *oracle.Op) {
-	for n, c := range s.M.ByWay(o, nil) {
+func enter[R any](s *world.Suite[R], t *testing.T, st world.Store, o *spec.Operation) {
+	for n, c := range s.Cases.Ways(o, nil) {
 		for _, named := range []bool{true, false} {
-			if named && s.M.RequestID == "none" {
+			if named && s.M.RequestID == spec.None {
 				continue
 			}
 			h := s.NewHarness(t, st)
 			what := fmt.Sprintf("case %d, as an actor", n+1)
-			enterOne(h, what, o, c.Call, named)
-			enterOne(h, what+", its id once more", o, c.Call, named)
+			for _, what := range []string{what, what + ", its id once more"} {
+				call := h.New(c.Call, "record-1")
+				if !named {
+					call.RequestID = ""
+				}
+				entered(h, what, call, 0, 1)
+			}
 			s.DurableCount++
 		}
 	}
 }
 
-func enterOne[R any](h *world.Harness[R], what string, o *oracle.Op, call oracle.Call, named bool) {
+// entered calls by the machine as an actor has it, in both, and compares. A call without a request
+// id gets one; that of a refused call nobody sees.
+func entered[R any](h *world.Harness[R], what string, c interp.Call, n, most int) {
 	h.T.Helper()
-	ran := len(h.Fx.Done())
-	if named {
-		call.RequestID = h.RequestID()
-	}
-	outs, err := h.D.Operations[o.Name].Enter(h.Ctx, 0, call)
-	out := fsm.Outcome[R]{}
-	if err == nil {
-		out = outs[0]
-	} else {
-		world.Settle(h.Fx, ran, 0)
-	}
-	if !named {
-		call.RequestID = made(out)
-	}
-	h.Compare(what, o, call, h.W.Create(o, h.Timed(call)), out, err)
+	outs, err := []fsm.Outcome[R](nil), error(nil)
+	h.Both(what, c, func() world.Answer {
+		outs, err = h.D.Operations[c.Op.Name].Enter(h.Ctx, n, world.Sent(c))
+		if c.RequestID == "" && h.M.RequestID != spec.None {
+			c.RequestID = made(outs)
+		}
+		return h.W.Pick(h.Timed(c), most)
+	}, func() ([]fsm.Outcome[R], error) { return outs, err })
 	h.Same(what)
 }
 
-// made returns the request id that was made for a call without one. A refused
-// call has one that nobody sees.
-func made[R any](out fsm.Outcome[R]) string {
-	if len(out.Events) == 0 {
+// made returns the request id that was made for a call without one.
+func made[R any](outs []fsm.Outcome[R]) string {
+	if len(outs) == 0 || len(outs[0].Events) == 0 {
 		return "made-up"
 	}
-	return out.Events[0].RequestID
+	return outs[0].Events[0].RequestID
 }
 
 // enterPicks picks by the machine as an actor has it, one and several at once.
-func enterPicks[R any](h *world.Harness[R], o *oracle.Op) {
+func enterPicks[R any](h *world.Harness[R], o *spec.Operation) {
 	h.T.Helper()
-	do := h.D.Operations[o.Name]
-	own := do.Pick
-	do.Pick = do.Enter
-	h.D.Operations[o.Name] = do
-	call := pickCall(h.M, o)
 	for i, n := range []int{0, 2, 0, 2, 0} {
 		if i == 2 {
-			queue(h, o) // before it there is nothing to pick
+			crowd(h, rand.New(rand.NewPCG(1, 7))) // before it there is nothing to pick
 		}
-		call.RequestID = h.RequestID()
-		h.Pick(fmt.Sprintf("pick %d, as an actor", i+1), o, n, call)
+		entered(h, fmt.Sprintf("pick %d, as an actor", i+1), h.New(pickCall(h, o), ""), n, max(n, 1))
 	}
-	h.Same("after the picks")
-	if h.M.RequestID == "none" {
+	if h.M.RequestID == spec.None {
 		return
 	}
 	for _, n := range []int{0, 1} {
+		call := h.New(pickCall(h, o), "")
 		call.RequestID = ""
-		outs, err := do.Enter(h.Ctx, n, call)
-		call.RequestID = made(fsm.Outcome[R]{})
-		if err == nil {
-			call.RequestID = made(outs[0])
-		}
-		h.CompareAll("a pick without a request id, as an actor", o, call, h.W.Pick(o, 1, call), outs, err)
+		entered(h, "a pick without a request id, as an actor", call, n, 1)
 	}
-	do.Pick = own
-	h.D.Operations[o.Name] = do
+}
+
+// pickCall is a call that picks: one that finds a record, or else one that is taken.
+func pickCall[R any](h *world.Harness[R], o *spec.Operation) interp.Call {
+	var whole interp.Call
+	for _, c := range h.S.Cases.Calls(o) {
+		c.At = h.Clock
+		trial := h.New(c, "")
+		_, _, refusal := interp.Step(h.M, h.W.World, trial)
+		switch {
+		case refusal == nil:
+			return c
+		case whole.Op == nil && refusal.Code == interp.CodeNothingToDo:
+			whole = c
+		}
+	}
+	if whole.Op == nil {
+		whole = h.S.Cases.Calls(o)[0]
+	}
+	return whole
 }
 
 // heldCalls calls an operation by the handle of a record in each state that
 // offers it.
-func heldCalls[R any](s *world.Suite[R], t *testing.T, st world.Store, o *oracle.Op) {
+func heldCalls[R any](s *world.Suite[R], t *testing.T, st world.Store, o *spec.Operation) {
 	h := s.NewHarness(t, st)
 	n := 0
-	for _, name := range s.M.Allowed(o) {
-		for _, c := range s.M.ByWay(o, s.M.StateByName[name]) {
+	for _, from := range world.Starts(s.M, o) {
+		for _, c := range s.Cases.Ways(o, from) {
 			n++
-			c.Row.ID = fmt.Sprintf("record-%d", n)
-			if !apart(s.M, o, &c, n) {
+			id := fmt.Sprintf("record-%d", n)
+			call, ok := placed(h, c, id, " of "+id)
+			if !ok {
 				h = s.NewHarness(t, st)
+				h.T = t
+				if call, ok = placed(h, c, id, ""); !ok {
+					continue
+				}
 			}
-			h.T = t
-			heldCall(h, fmt.Sprintf("by the handle, in %s, case %d", name, n), o, c)
+			heldCall(h, fmt.Sprintf("by the handle, in %s, case %d", from.Name, n), call)
 		}
 	}
 	s.DurableCount += n
 }
 
-func heldCall[R any](h *world.Harness[R], what string, o *oracle.Op, c oracle.Case) {
+func heldCall[R any](h *world.Harness[R], what string, c interp.Call) {
 	h.T.Helper()
-	seed(h, c.Row)
-	rec, err := h.S.D.Descriptor.Decode(h.W.Rows[c.Row.ID])
+	rec, err := h.S.D.Descriptor.Decode(world.Row(h.M, h.W.Records[c.ID]))
 	if err != nil {
 		h.T.Fatal(err)
 	}
-	call := oracle.Call{Actor: c.Call.Actor, Inputs: c.Call.Inputs}
-	ran := len(h.Fx.Done())
-	got, end, err := h.D.Operations[o.Name].Held(h.Ctx, h.D.Hold(rec, call.Actor).Handle, call)
-	if err != nil {
-		world.Settle(h.Fx, ran, 0)
-	}
-	if h.M.RequestID != "none" {
-		call.RequestID = made(got)
-		if driver.CheckID(call.RequestID) != nil {
-			h.T.Errorf("%s: its request id is %q", what, call.RequestID)
+	c.RequestID, c.Reason, c.At, c.Labels = "", "", h.Clock, nil
+	sent := world.Sent(c)
+	var got fsm.Outcome[R]
+	end := ""
+	h.Both(what, c, func() world.Answer {
+		got, end, err = h.D.Operations[c.Op.Name].Held(h.Ctx, h.D.Hold(rec, c.Actor).Handle, sent)
+		if h.M.RequestID != spec.None {
+			if c.RequestID = made([]fsm.Outcome[R]{got}); driver.CheckID(c.RequestID) != nil {
+				h.T.Errorf("%s: its request id is %q", what, c.RequestID)
+			}
 		}
-	}
-	want := h.W.Call(o, c.Row.ID, 1, h.Timed(call))
-	h.Compare(what, o, call, want, got, err)
+		return h.W.Do(c)
+	}, func() ([]fsm.Outcome[R], error) { return []fsm.Outcome[R]{got}, err })
 	h.Same(what)
 	if err != nil {
 		return
 	}
-	is := h.M.StateOf(h.S.D.Descriptor.Encode(&got.Record).State).Name
-	if end != is {
-		h.T.Errorf("%s: the result has the type of %q, but the record is %s", what, end, is)
+	if is, _ := world.Record(h.M, h.S.D.Descriptor.Encode(&got.Record)); is.State == nil || end != is.State.Name {
+		h.T.Errorf("%s: the result has the type of %q, but the record is %v", what, end, is.State)
 	}
 }

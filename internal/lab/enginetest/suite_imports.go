@@ -4,15 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
-	"github.com/fsmgen/fsmgen/internal/lab/oracle"
+	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/internal/lab/world"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/spec"
 )
 
 // importsIn is how many sound records are imported in each state, and how many that are not.
@@ -21,7 +19,7 @@ const importsIn = 4
 // imports runs importsTo over every store that the machine has a schema for. One whose effects
 // are part of transactions opens over the stores of its tests only.
 func imports[R any](s *world.Suite[R], t *testing.T) {
-	bound := slices.ContainsFunc(s.M.Ops, func(o *oracle.Op) bool { return o.Atomic })
+	bound := slices.ContainsFunc(s.M.Operations, func(o *spec.Operation) bool { return o.Effect != nil && o.Effect.Atomic })
 	for _, st := range append([]world.Store{world.Memory}, strict...) {
 		tested := slices.ContainsFunc(s.Stores, func(o world.Store) bool { return o.Name == st.Name })
 		if st.Name == world.Memory.Name || tested || !bound && s.D.Descriptor.Schema.SQL[st.Name] != "" {
@@ -30,29 +28,27 @@ func imports[R any](s *world.Suite[R], t *testing.T) {
 	}
 }
 
-// importsTo takes made-up records of every state over from elsewhere: those that keep the
+// importsTo takes records of every state over from elsewhere: those that keep the
 // rules of their state, and others.
 func importsTo[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 	h := s.NewHarness(t, st)
-	var taken []driver.Row
+	taken := interp.World{}
 	should := map[string]int{} // by record: what an audit has to warn of
-	for i, state := range s.M.StateOrder {
-		sound := soundIn(s.M, state, importsIn)
-		if len(sound) == 0 {
-			oracle.Unseen(t, state.Witnesses, "sound", "no record breaks no rule in "+state.Name)
+	n := 0
+	enter := func(r interp.Record) {
+		n++
+		r.ID, r.UpdatedAt = fmt.Sprintf("record-%02d", n), r.CreatedAt
+		r = numbered(s.M, apart(s.M, r, fmt.Sprint(" #", n)), int64(n))
+		if enters(h, r, verdict(s.M, r, taken)) {
+			taken = taken.With(r)
+			should[r.ID] = len(interp.Check(s.M, r))
 		}
-		for j, r := range sound {
-			n := importsIn*i + j
-			r.ID, r.UpdatedAt = fmt.Sprintf("record-%02d", n), r.CreatedAt
-			apart(s.M, &oracle.Op{}, &oracle.Case{Row: r, Call: oracle.Call{Inputs: map[string]any{}}}, n)
-			numberOf(s.M, &r, int64(n+1))
-			if enters(h, r, verdict(s.M, r, taken)) {
-				taken = append(taken, r)
-				should[r.ID] = len(s.M.Broken(r))
+	}
+	for _, state := range s.M.States {
+		for _, list := range [][]interp.Record{s.Cases.Sound(state), s.Cases.Broken(state)} {
+			for _, r := range list[:min(importsIn, len(list))] {
+				enter(r)
 			}
-		}
-		for _, r := range broken(s.M, state) {
-			enters(h, r, verdict(s.M, r, nil))
 		}
 	}
 	if len(h.Fx.Done()) > 0 {
@@ -71,23 +67,23 @@ func importsTo[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 }
 
 // verdict is what an import of a record has to say, after those that were taken.
-func verdict(m *world.Model, r driver.Row, taken []driver.Row) error {
+func verdict(m *spec.Machine, r interp.Record, taken interp.World) error {
 	switch {
 	case unwritten(m, r):
 		return fsm.ErrInvalidInput
-	case !m.MustHold(r):
+	case !world.MustHold(m, r):
 		return fsm.ErrInvariant
-	case slices.ContainsFunc(taken, func(o driver.Row) bool { return len(clashes(m, o, r)) > 0 }):
+	case taken.With(r).Clash(m):
 		return fsm.ErrNotUnique
 	}
 	return nil
 }
 
 // enters imports a record and compares what became of it with what should.
-func enters[R any](h *world.Harness[R], r driver.Row, want error) bool {
+func enters[R any](h *world.Harness[R], r interp.Record, want error) bool {
 	h.T.Helper()
 	h.S.DurableCount++
-	rec, err := h.S.D.Descriptor.Decode(r)
+	rec, err := h.S.D.Descriptor.Decode(world.Row(h.M, r))
 	if err != nil {
 		h.T.Fatal(err)
 	}
@@ -95,16 +91,16 @@ func enters[R any](h *world.Harness[R], r driver.Row, want error) bool {
 	first, err := h.D.Core.Import(h.Ctx, rec, call)
 	if want != nil {
 		if !errors.Is(err, want) {
-			h.T.Errorf("%s of %v: %v, want %v", r.State, r.Values, err, want)
+			h.T.Errorf("%s of %v: %v, want %v", r.State.Name, r.Fields, err, want)
 		}
 		return false
 	}
 	if err != nil {
-		h.T.Errorf("%s of %v: %v", r.State, r.Values, err)
+		h.T.Errorf("%s of %v: %v", r.State.Name, r.Fields, err)
 		return false
 	}
 	r.Rev = 1
-	if d := h.M.DiffRows(r, h.S.D.Descriptor.Encode(&first.Record)); d != "" {
+	if d := world.DiffRow(h.M, r, h.S.D.Descriptor.Encode(&first.Record)); d != "" {
 		h.T.Errorf("%s: the outcome: %s", r.ID, d)
 	}
 	if stored, err := h.D.Record(h.Ctx, r.ID); err != nil || !h.S.D.Equal(stored, first.Record) {
@@ -121,28 +117,14 @@ func enters[R any](h *world.Harness[R], r driver.Row, want error) bool {
 	return true
 }
 
-// broken returns made-up records in a state that break a MUST of it.
-func broken(m *world.Model, st *oracle.StateInfo) []driver.Row {
-	rows := recordsIn(m, st, 16*importsIn)
-	for i := range rows {
-		rows[i].ID, rows[i].UpdatedAt = "broken", rows[i].CreatedAt
-	}
-	rows = slices.DeleteFunc(rows, m.MustHold)
-	return rows[:min(importsIn, len(rows))]
-}
-
 // unwritten reports whether a record has a value that no input can bring.
-func unwritten(m *world.Model, r driver.Row) bool {
-	return slices.ContainsFunc(m.Order, func(name string) bool {
-		f := m.FieldByName[name]
-		switch v := r.Values[f.Index].(type) {
-		case string:
-			return f.Kind == driver.KindString && !f.Optional && v == "" || f.Kind == driver.KindSet && strings.Contains(v, `""`)
-		case time.Time:
-			return v.IsZero()
-		case int64:
-			return f.Kind == driver.KindSequence && v < 1
+func unwritten(m *spec.Machine, r interp.Record) bool {
+	for i, f := range m.Fields {
+		v := r.Fields[i]
+		if v == interp.String("") && !f.Type.Optional || v.Kind == interp.KindSet && slices.Contains(v.Members(), "") ||
+			v.Kind == interp.KindTime && v.AsTime().IsZero() || f.Type.Kind == spec.KindSequence && v.Num < 1 {
+			return true
 		}
-		return false
-	})
+	}
+	return false
 }

@@ -8,9 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fsmgen/fsmgen/internal/lab/oracle"
+	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/internal/lab/world"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/spec"
 )
 
 // joined runs every operation within a transaction of the caller's own: what is
@@ -46,21 +47,16 @@ func joined[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 		}
 		notJoined(h, tx)
 		for _, c := range calls {
-			if end == "made again" && c.call.RequestID == "" && c.o.By != "system" {
-				continue // nothing could be found again by
+			nameless := c.RequestID == "" && c.Op.By != spec.BySystem // nothing could be found again by
+			if end == "made again" && nameless {
+				continue
 			}
-			for _, again := range []string{"", ", again"} {
-				if c.o.Creates {
-					h.Create(what+again, c.o, c.call)
-				} else {
-					h.Call(what+again, c.o, c.at, c.call)
-				}
-				if t.Failed() {
-					t.Fatalf("the transaction ends at %s", c.o.Name)
-				}
-				if c.call.RequestID == "" && c.o.By != "system" {
-					break
-				}
+			h.Call(what, c)
+			if !nameless {
+				h.Call(what+", again", c)
+			}
+			if t.Failed() {
+				t.Fatalf("the transaction ends at %s", c.Op.Name)
 			}
 		}
 		seen(h, what)
@@ -68,7 +64,7 @@ func joined[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 		how := tx.Commit
 		if end == "rolled back" {
 			how, h.W, h.Known = tx.Rollback, before, nil
-			world.Settle(h.Fx, ran, 0)
+			h.Fx.Performed = h.Fx.Performed[:ran]
 		}
 		if err := how(); err != nil {
 			t.Fatalf("%s: its end: %v", what, err)
@@ -115,84 +111,66 @@ func notJoined[R any](h *world.Harness[R], tx world.Tx) {
 	}
 }
 
-// joinedCall is one call of a caller's transaction.
-type joinedCall struct {
-	o    *oracle.Op
-	at   fsm.Ref
-	call oracle.Call
-}
-
 // joinable seeds a record for each operation, and returns the calls that can be
 // made one after the other.
-func joinable[R any](h *world.Harness[R]) []joinedCall {
+func joinable[R any](h *world.Harness[R]) []interp.Call {
 	h.T.Helper()
-	var calls []joinedCall
-	for i, o := range h.M.Ops {
-		c, ok := h.M.GoodAlone(o)
-		if !ok || !h.M.Exported(o) {
+	var calls []interp.Call
+	for i, o := range h.M.Operations {
+		c, ok := h.S.Cases.GoodAlone(o)
+		if !ok || !exported(h.M, o) {
 			continue
 		}
-		c.Row.ID = fmt.Sprintf("joined-%d", i+1)
-		c.Call.ID = c.Row.ID
-		if !apart(h.M, o, &c, i+1) && len(calls) > 0 {
-			continue
+		if call, ok := placed(h, c, fmt.Sprintf("joined-%d", i+1), fmt.Sprint(" #", i)); ok {
+			calls = append(calls, call)
 		}
-		if o.By == "system" {
-			c.Call.Reason = ""
-		} else {
-			c.Call.RequestID = h.RequestID()
-		}
-		if !o.Creates {
-			seed(h, c.Row)
-		}
-		calls = append(calls, joinedCall{o, fsm.Ref{ID: c.Row.ID, Rev: 1}, c.Call})
 	}
 	trial := h.W.Clone()
-	return slices.DeleteFunc(calls, func(c joinedCall) bool {
-		if c.o.Creates {
-			return trial.Create(c.o, h.Timed(c.call)).Code != ""
-		}
-		return trial.Call(c.o, c.at.ID, c.at.Rev, h.Timed(c.call)).Code != ""
-	})
+	return slices.DeleteFunc(calls, func(c interp.Call) bool { return trial.Do(h.Timed(c)).Refusal != nil })
 }
 
 // seen reads everything back in the transaction.
 func seen[R any](h *world.Harness[R], what string) {
 	h.T.Helper()
 	ids := map[string][]string{}
-	for _, id := range oracle.SortedKeys(h.W.Rows) {
-		want := h.W.Rows[id]
-		r, err := h.D.Record(h.Ctx, id)
-		if err != nil {
-			h.T.Errorf("%s: Record(%s): %v", what, id, err)
-		} else if d := h.M.DiffRows(want, h.S.D.Descriptor.Encode(&r)); d != "" {
-			h.T.Errorf("%s: Record(%s): %s", what, id, d)
-		}
-		name := h.M.StateOf(want.State).Name
-		ids[name] = append(ids[name], id)
-		var events []fsm.Event
-		for e, err := range h.D.History(h.Ctx, id) {
-			if err != nil {
-				h.T.Fatalf("%s: History(%s): %v", what, id, err)
-			}
-			events = append(events, e)
-		}
-		h.SameLog(what, id, h.W.Logs()[id], events)
+	for _, id := range sortedKeys(h.W.Records) {
+		readBack(h, what, id)
+		state := h.W.Records[id].State.Name
+		ids[state] = append(ids[state], id)
 	}
 	var names []string
-	for _, st := range h.M.StateOrder {
+	for _, st := range h.M.States {
 		names = append(names, st.Name)
 	}
 	listed(h, ids, nil, names)
+}
+
+// readBack reads a record and its log.
+func readBack[R any](h *world.Harness[R], what, id string) {
+	h.T.Helper()
+	r, err := h.D.Record(h.Ctx, id)
+	if err != nil {
+		h.T.Errorf("%s: Record(%s): %v", what, id, err)
+	} else if d := world.DiffRow(h.M, h.W.Records[id], h.S.D.Descriptor.Encode(&r)); d != "" {
+		h.T.Errorf("%s: Record(%s): %s", what, id, d)
+	}
+	var events []fsm.Event
+	for e, err := range h.D.History(h.Ctx, id) {
+		if err != nil {
+			h.T.Fatalf("%s: History(%s): %v", what, id, err)
+		}
+		events = append(events, e)
+	}
+	h.SameLog(what, id, events)
 }
 
 // unseen reads from outside what the transaction has changed: as it was before,
 // or not at all until the transaction ends.
 func unseen[R any](h *world.Harness[R], what string, before *world.World, alone *world.Durable[R]) {
 	h.T.Helper()
-	for _, id := range oracle.SortedKeys(h.W.Rows) {
-		was, there := before.Rows[id]
-		if there && was.Rev == h.W.Rows[id].Rev {
+	for _, id := range sortedKeys(h.W.Records) {
+		was, there := before.Records[id]
+		if there && was.Rev == h.W.Records[id].Rev {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(h.Ctx, 50*time.Millisecond)
@@ -205,7 +183,7 @@ func unseen[R any](h *world.Harness[R], what string, before *world.World, alone 
 		case !there || err != nil:
 			h.T.Errorf("%s: from outside Record(%s) is %v, %v; want what was there before", what, id, h.S.D.Descriptor.Encode(&r), err)
 		default:
-			if d := h.M.DiffRows(was, h.S.D.Descriptor.Encode(&r)); d != "" {
+			if d := world.DiffRow(h.M, was, h.S.D.Descriptor.Encode(&r)); d != "" {
 				h.T.Errorf("%s: from outside: Record(%s): %s", what, id, d)
 			}
 		}

@@ -2,171 +2,166 @@ package enginetest
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
+	"time"
 
-	"github.com/fsmgen/fsmgen/internal/lab/oracle"
+	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/internal/lab/world"
-	"github.com/fsmgen/fsmgen/runtime/driver"
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
+	"github.com/fsmgen/fsmgen/spec"
 )
 
-// lookups compares the indexes that a store is told of with the queries that
-// the machine makes often: what is due, what `next` picks, the groups of guards,
-// the key of the projection and `lookup`.
-func lookups[R any](s *world.Suite[R], t *testing.T) {
-	var got []string
-	for _, x := range s.D.Descriptor.Schema.Indexes {
-		var order []string
-		for _, o := range x.Order {
-			order = append(order, map[bool]string{true: "-"}[o.Descending]+o.Column)
-		}
-		got = append(got, lookupText(x.Name, x.Columns, order, slices.Clone(x.States)))
-	}
-	if want := lookupTexts(s.M); !slices.Equal(want, got) {
-		t.Errorf("indexes:\n\t%s\nwant:\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
-	}
-}
-
-func lookupText(name string, columns, order, states []string) string {
-	slices.Sort(states)
-	return fmt.Sprintf("%s: %s; by %s; in %s", name, strings.Join(columns, ", "), strings.Join(order, ", "), strings.Join(states, ", "))
-}
-
-func lookupTexts(m *world.Model) []string {
-	var want []string
-	for _, o := range m.Ops {
-		var timed []string
-		for _, text := range o.Triggers {
-			field, _, _ := strings.Cut(strings.TrimPrefix(text, "after "), " + ")
-			if text == "startup" || slices.Contains(timed, field) {
+// lookups puts records into the store that differ in what the look-ups name, and compares every
+// page of every look-up with those that the specification asks for.
+func lookups[R any](s *world.Suite[R], t *testing.T, st world.Store) {
+	h := s.NewHarness(t, st)
+	lookupRows(h)
+	for _, l := range s.M.Lookups {
+		found := 0
+		asked := map[string]bool{}
+		for _, id := range sortedKeys(h.W.Records) {
+			c, known := asks(s.M, l, h.W.Records[id])
+			key := fmt.Sprint(c.Inputs)
+			if !known || asked[key] {
 				continue
 			}
-			name := "due." + o.Name
-			if timed = append(timed, field); len(timed) > 1 {
-				name += "." + field
-			}
-			want = append(want, lookupText(name, nil, m.StoredNames(field), storedStates(m, m.Allowed(o))))
-		}
-		same := given(m, o)
-		var order []string
-		for _, key := range oracle.List(o.Order) {
-			name, falls := strings.CutPrefix(key, "-")
-			if slices.Contains(same, name) { // all that are asked for have one value
-				continue
-			}
-			order = append(order, map[bool]string{true: "-"}[falls]+m.StoredNames(name)[0])
-		}
-		if o.Picks && len(same)+len(order) > 0 { // else it picks by id alone
-			want = append(want, lookupText("next."+o.Name, m.StoredNames(same...), order, storedStates(m, m.Allowed(o))))
-		}
-	}
-	for _, g := range m.Guards {
-		if g.Fewer > 0 && g.Same != "" && !uniqueWithin(m, oracle.List(g.Same), oracle.List(g.In)) {
-			want = append(want, lookupText("peers."+g.Name, m.StoredNames(oracle.List(g.Same)...), nil, storedStates(m, oracle.List(g.In))))
-		}
-	}
-	if m.Projection != nil && !uniqueFrom(m, oracle.List(m.Projection.Key)) {
-		want = append(want, lookupText("projection", m.StoredNames(oracle.List(m.Projection.Key)...), nil, nil))
-	}
-	for _, l := range m.Lookups {
-		if l.One { // the index of the unique rule serves
-			continue
-		}
-		var order []string
-		for _, key := range oracle.List(l.Order) {
-			name, falls := strings.CutPrefix(key, "-")
-			order = append(order, map[bool]string{true: "-"}[falls]+m.StoredNames(name)[0])
-		}
-		in := storedStates(m, oracle.List(l.In))
-		if len(in) == len(m.StateOrder) {
-			in = nil
-		}
-		want = append(want, lookupText("lookup."+l.Name, m.StoredNames(oracle.List(l.Fields)...), order, in))
-	}
-	return want
-}
-
-// given lists the fields to which `where`, and the guards that refuse without
-// them, give one value that the call knows: a mandatory input of the field's own
-// words, the actor or a constant; or of which they say that a key of the order is
-// absent. JSON is not compared by stores.
-func given(m *world.Model, o *oracle.Op) []string {
-	facts := slices.Clone(o.WhereFacts)
-	if o.OnRefusal == "" {
-		for _, g := range o.Guards {
-			facts = append(facts, g.Facts...)
-		}
-	}
-	var same []string
-	for _, f := range facts {
-		name, value := f.Left.Field, f.Right
-		if name == "" {
-			name, value = f.Right.Field, f.Left
-		}
-		sorted := slices.Contains(oracle.List(o.Order), name) || slices.Contains(oracle.List(o.Order), "-"+name)
-		if f.Op == "is absent" && o.Picks && sorted && !slices.Contains(same, name) { // one place in the order
-			same = append(same, name)
-		}
-		if !o.Picks || f.Op != "==" || name == "" || value.Field != "" || value.IsNow() || slices.Contains(same, name) {
-			continue
-		}
-		x := m.FieldByName[name] // nil: one of the two times, which only an input is compared with
-		if x != nil && x.Kind == driver.KindJSON {
-			continue
-		}
-		if in := o.InputNamed(value.Input); in != nil {
-			if in.Optional || x != nil && !(slices.Equal(in.Names, x.Names) && slices.Equal(in.StoredWords, x.Typ.StoredWords)) {
-				continue
+			asked[key] = true
+			want := finds(s.M, l, h.W.Records[id], h.W.World)
+			found = max(found, len(want))
+			got, err := pages(h, l, c)
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("%s finds %q with %v, want %q (error %v)", l.Name, got, c.Inputs, want, err)
+				break
 			}
 		}
-		same = append(same, name)
-	}
-	return same
-}
-
-func storedStates(m *world.Model, names []string) []string {
-	var words []string
-	for _, name := range names {
-		words = append(words, m.StateByName[name].StoredName)
-	}
-	return words
-}
-
-// everywhere lists the fields of the unique rules that hold in all states.
-func everywhere(m *world.Model) [][]string {
-	var rules [][]string
-	for _, u := range m.Uniques {
-		if len(oracle.List(u.In)) == len(m.StateOrder) {
-			rules = append(rules, oracle.List(u.Fields))
+		if found == 0 {
+			t.Errorf("%s: no record that was made up has all of its fields", l.Name)
 		}
 	}
-	for _, f := range m.FieldByName {
-		if f.Kind == driver.KindSequence {
-			rules = append(rules, append(oracle.List(f.Per), f.Name))
-		}
-	}
-	for _, o := range m.Ops {
-		if o.Dedupe != "" && o.DedupeIn == "" {
-			rules = append(rules, oracle.List(o.Dedupe))
-		}
-	}
-	return rules
 }
 
-// uniqueWithin reports whether a unique rule has an index for a group already:
-// the same fields, over the same states or over all.
-func uniqueWithin(m *world.Model, fields, in []string) bool {
-	slices.Sort(in)
-	return slices.ContainsFunc(everywhere(m), func(rule []string) bool { return slices.Equal(rule, fields) }) ||
-		slices.ContainsFunc(m.Uniques, func(u oracle.Unique) bool {
-			return slices.Equal(oracle.List(u.Fields), fields) && slices.Equal(slices.Sorted(slices.Values(oracle.List(u.In))), in)
-		})
+// pages reads a look-up to its end, two records at a time.
+func pages[R any](h *world.Harness[R], l *spec.Lookup, c fsmcases.Call) (ids []string, err error) {
+	page := fsm.Page{Size: 2}
+	for {
+		records, next, err := h.D.Lookups[l.Name](h.Ctx, c, page)
+		if err != nil {
+			return ids, err
+		}
+		if len(records) > page.Size {
+			return ids, fmt.Errorf("a page has %d records", len(records))
+		}
+		for _, r := range records {
+			ids = append(ids, h.S.D.Descriptor.Encode(&r).ID)
+		}
+		if page = next; page.After == "" {
+			return ids, nil
+		}
+	}
 }
 
-// uniqueFrom reports whether a unique rule over all states begins with the fields.
-func uniqueFrom(m *world.Model, fields []string) bool {
-	return slices.ContainsFunc(everywhere(m), func(rule []string) bool {
-		return len(rule) >= len(fields) && slices.Equal(rule[:len(fields)], fields)
-	})
+// lookupRows puts records in all states into the store, with different values in the fields that
+// look-ups name: few ones in the first field of each, which many records share.
+func lookupRows[R any](h *world.Harness[R]) {
+	named, first := map[*spec.Field]bool{}, map[*spec.Field]bool{}
+	for _, l := range h.M.Lookups {
+		first[l.Fields[0].Field] = true
+		for _, r := range l.Fields {
+			named[r.Field] = true
+		}
+		for _, o := range l.Order {
+			named[o.Field] = true
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 7))
+	const each = 8 // records of a state
+	for _, state := range h.M.States {
+		whole, ok := h.S.Cases.Whole(state)
+		for range each {
+			if !ok {
+				break
+			}
+			r := whole
+			r.ID = fmt.Sprintf("record-%03d", random.IntN(1000))
+			r.CreatedAt = r.CreatedAt.Add(-time.Duration(random.IntN(3)) * time.Minute)
+			r.UpdatedAt = r.CreatedAt
+			r = numbered(h.M, r, int64(len(h.W.Records)+1))
+			for _, f := range h.M.Fields {
+				list := some(h.M, f, first[f])
+				v := list[random.IntN(len(list))]
+				if f.Type.Optional && random.IntN(3) == 0 {
+					v = interp.Absent
+				}
+				if next := r.With(h.M, f.Name, v); named[f] && f.Type.Kind != spec.KindSequence && len(interp.Check(h.M, next)) == 0 {
+					r = next
+				}
+			}
+			if h.Fits(r) {
+				h.Seed(r)
+			}
+		}
+	}
+}
+
+// some lists values of a field: a few, which many records share, or more of them.
+func some(m *spec.Machine, f *spec.Field, few bool) (list []interp.Value) {
+	switch t := f.Type; t.Kind {
+	case spec.KindString:
+		return []interp.Value{interp.String("a"), interp.String("b")}
+	case spec.KindBool:
+		return []interp.Value{interp.Bool(false), interp.Bool(true)}
+	case spec.KindTime:
+		return []interp.Value{interp.Time(world.Noon), interp.Time(world.Noon.Add(time.Hour))}
+	case spec.KindEnum:
+		for _, w := range t.Values {
+			list = append(list, interp.Word(w.Name))
+		}
+		return list
+	case spec.KindInt, spec.KindCounter:
+		low := int64(1)
+		if t.Min != nil {
+			low = max(low, *t.Min)
+		}
+		for n := low; n < low+24 && (t.Max == nil || n <= *t.Max) && (!few || n < low+2); n++ {
+			list = append(list, interp.Int(n))
+		}
+	case spec.KindSet:
+		return []interp.Value{interp.Set("a")}
+	}
+	return append(list, interp.JSON(`["a"]`))
+}
+
+// asks returns the call that asks for records like one; false where it lacks a field.
+func asks(m *spec.Machine, l *spec.Lookup, like interp.Record) (fsmcases.Call, bool) {
+	c := fsmcases.Call{Inputs: map[string]any{}}
+	for _, r := range l.Fields {
+		v := like.Value(m, r.Field)
+		if v.Kind == interp.KindAbsent {
+			return c, false
+		}
+		c.Inputs[r.Field.Name] = world.Datum(r.Field.Type, v)
+	}
+	return c, true
+}
+
+// finds returns the ids that a look-up finds with the values of a record, in their order.
+func finds(m *spec.Machine, l *spec.Lookup, like interp.Record, w interp.World) (ids []string) {
+	var list []interp.Record
+	for _, r := range w.Records {
+		fits := l.In == nil || slices.ContainsFunc(l.In, func(in spec.StateRef) bool { return in.State == r.State })
+		for _, x := range l.Fields {
+			fits = fits && r.Value(m, x.Field) == like.Value(m, x.Field)
+		}
+		if fits {
+			list = append(list, r)
+		}
+	}
+	interp.Sort(m, list, l.Order)
+	for _, r := range list {
+		ids = append(ids, r.ID)
+	}
+	return ids
 }

@@ -11,10 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fsmgen/fsmgen/internal/lab/oracle"
 	"github.com/fsmgen/fsmgen/internal/lab/world"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
+	"github.com/fsmgen/fsmgen/spec"
 )
 
 // explains is a store that shows the plans of its queries.
@@ -96,7 +97,7 @@ func plans[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 	demand := func(plans map[string]string, query, wanted, unwanted string, least int) {
 		t.Helper()
 		found := 0
-		for _, text := range oracle.SortedKeys(plans) {
+		for _, text := range sortedKeys(plans) {
 			if !strings.Contains(text, query) {
 				continue
 			}
@@ -106,7 +107,7 @@ func plans[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 			}
 		}
 		if found < least {
-			t.Errorf("%d queries have %q in them, want at least %d: %v", found, query, least, oracle.SortedKeys(plans))
+			t.Errorf("%d queries have %q in them, want at least %d: %v", found, query, least, sortedKeys(plans))
 		}
 	}
 	words := planWords[st.Name]
@@ -118,10 +119,10 @@ func plans[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 	}
 	if h.D.Deliver != nil {
 		plans := ask(func() error { _, err := h.D.Deliver(h.Ctx); return err })
-		demand(plans, quoteName(s.M.Machine+"_outbox"), words.effect, "", 1)
+		demand(plans, quoteName(s.M.Name+"_outbox"), words.effect, "", 1)
 	}
-	ends := slices.ContainsFunc(s.M.StateOrder, func(x *oracle.StateInfo) bool { return x.Terminal })
-	for _, st := range s.M.StateOrder {
+	ends := slices.ContainsFunc(s.M.States, func(x *spec.State) bool { return x.Terminal })
+	for _, st := range s.M.States {
 		list := ask(func() error {
 			for _, err := range h.D.List(h.Ctx, st.Name) {
 				return err
@@ -138,22 +139,18 @@ func plans[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 		case !words.open:
 			demand(count, `"state" IN (`, words.counted, words.filters, 1)
 		case !st.Terminal && ends:
-			demand(count, "count(*)", "Scan using "+s.M.Machine+"_", words.sorts, 1) // of the open ones, or of those that a pick or the sweeper has
+			demand(count, "count(*)", "Scan using "+s.M.Name+"_", words.sorts, 1) // of the open ones, or of those that a pick or the sweeper has
 		}
 	}
-	picked := func(o *oracle.Op, n int, answered func(err error) error) {
+	picked := func(o *spec.Operation, n int, answered func(err error) error) {
 		t.Helper()
-		if !o.Picks || h.D.Operations[o.Name].Pick == nil {
+		if o.Next == nil || h.D.Operations[o.Name].Pick == nil {
 			return
 		}
-		c, ok := s.M.Good(o, s.M.StateByName[s.M.Allowed(o)[0]], oracle.Moves)
-		if !ok {
-			return
-		}
-		c.Call.RequestID = h.RequestID()
-		c.Call.At = time.Time{} // a call that brings a time of its own looks at all records
+		call := h.New(pickCall(h, o), "")
+		call.At = time.Time{} // a call that brings a time of its own looks at all records
 		plans := ask(func() error {
-			_, err := h.D.Operations[o.Name].Pick(h.Ctx, n, c.Call)
+			_, err := h.D.Operations[o.Name].Pick(h.Ctx, n, world.Sent(call))
 			return answered(err)
 		})
 		sorts := words.sorts
@@ -162,7 +159,7 @@ func plans[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 		}
 		demand(plans, "ORDER BY ", words.index, sorts, 1)
 	}
-	for _, o := range s.M.Ops {
+	for _, o := range s.M.Operations {
 		picked(o, 1, func(err error) error {
 			var r *fsm.Refusal
 			if errors.As(err, &r) && r.Code == fsm.ErrNothingToDo {
@@ -172,20 +169,16 @@ func plans[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 		})
 	}
 	for _, l := range s.M.Lookups {
-		c := oracle.Call{Inputs: map[string]any{}}
-		for _, name := range oracle.List(l.Fields) {
-			f := s.M.FieldByName[name]
-			c.Inputs[name] = f.Zero()
-			if f.Kind == driver.KindEnum {
-				c.Inputs[name] = f.Names[0]
-			}
+		c := fsmcases.Call{Inputs: map[string]any{}}
+		for _, r := range l.Fields {
+			c.Inputs[r.Field.Name] = world.Datum(r.Field.Type, zero(r.Field.Type))
 		}
 		plans := ask(func() error { _, _, err := h.D.Lookups[l.Name](h.Ctx, c, fsm.Page{}); return err })
 		demand(plans, "ORDER BY ", words.index, words.sorts, 1)
 	}
 	if st.Name == "postgres" && calm(s, h, w) {
 		w.free = true
-		for _, o := range s.M.Ops {
+		for _, o := range s.M.Operations {
 			picked(o, 8, func(error) error { return nil }) // what it finds has no log
 		}
 	}
@@ -210,16 +203,13 @@ ALTER TABLE @ ENABLE TRIGGER USER`
 // False where the machine lets nobody make a record, or takes no second one like it.
 func calm[R any](s *world.Suite[R], h *world.Harness[R], w *watched) bool {
 	made := false
-	for _, o := range s.M.Ops {
-		if made || !o.Creates {
+	for _, o := range s.M.Operations {
+		c, ok := s.Cases.Good(o, nil)
+		if made || !creates(o) || !ok {
 			continue
 		}
-		c, ok := s.M.Good(o, nil, oracle.Moves)
-		if !ok {
-			continue
-		}
-		c.Call.ID, c.Call.RequestID = "calm", h.RequestID()
-		_, err := h.D.Do(h.Ctx, o.Name, nil, c.Call)
+		call := h.New(c.Call, "calm")
+		_, err := h.D.Do(h.Ctx, o.Name, nil, world.Sent(call))
 		made = err == nil
 	}
 	table, err := w.explains.Table(s.D.Descriptor.Schema)
@@ -252,20 +242,12 @@ func equals(plans map[string]string, column string) bool {
 }
 
 // deadlines lists the stored names of the columns that triggers wait for.
-func deadlines(m *world.Model) []string {
+func deadlines(m *spec.Machine) []string {
 	var columns []string
-	for _, o := range m.Ops {
-		for _, text := range o.Triggers {
-			rest, ok := strings.CutPrefix(text, "after ")
-			if !ok {
-				continue
-			}
-			name, _, _ := strings.Cut(rest, " + ")
-			if f := m.FieldByName[name]; f != nil {
-				name = f.Stored
-			}
-			if !slices.Contains(columns, name) {
-				columns = append(columns, name)
+	for _, o := range m.Operations {
+		for _, t := range o.Triggers {
+			if !t.Startup && !slices.Contains(columns, t.After.Stored()) {
+				columns = append(columns, t.After.Stored())
 			}
 		}
 	}

@@ -1,7 +1,7 @@
 package enginetest
 
 import (
-	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/internal/interp"
 )
 
 const (
@@ -12,9 +12,9 @@ const (
 // attackForgets removes what is left of purged records in the one way that there is,
 // and tries others: the mark says that all goes, the rest goes, then the mark.
 func (p *prompt) attackForgets() {
-	rows := soundIn(p.m, p.m.StateOrder[0], 1)
+	rows := p.k.Sound(p.m.States[0])
 	if len(rows) == 0 {
-		p.errorf("%s: no record can be made up", p.m.StateOrder[0].Name)
+		p.errorf("%s: no record can be made up", p.m.States[0].Name)
 		return
 	}
 	type log struct{ born, moved, mark literals }
@@ -24,7 +24,7 @@ func (p *prompt) attackForgets() {
 		later := r
 		later.Rev = 2
 		g := log{
-			born:  p.event("o", driver.Row{}, r).with("request_id", quoteText("r1 "+id), "request_n", "0"),
+			born:  p.event("o", interp.Record{}, r).with("request_id", quoteText("r1 "+id), "request_n", "0"),
 			moved: p.event("o", r, later).with("inputs", "'{}'"),
 			mark:  p.recorded(purgeMark, later, 1).with("request_id", quoteText("r2 "+id), "fingerprint", "'f'", "checksum", "7"),
 		}
@@ -76,16 +76,16 @@ func (p *prompt) attackForgets() {
 // attackErased erases what is logged, as Redact does, whose triggers stand aside, and
 // hides behind the event that Redact writes.
 func (p *prompt) attackErased() {
-	rows := soundIn(p.m, p.m.StateOrder[0], 1)
+	rows := p.k.Sound(p.m.States[0])
 	if len(rows) == 0 {
-		p.errorf("%s: no record can be made up", p.m.StateOrder[0].Name)
+		p.errorf("%s: no record can be made up", p.m.States[0].Name)
 		return
 	}
 	r := named(rows[0], "erased")
 	r.Rev = 1
 	later := r
 	later.Rev = 2
-	born := p.event("o", driver.Row{}, r).with("inputs", `'{"a": 1}'`, "labels", `'{"b": "c"}'`, "reason", "'why'", "fingerprint", "'f'")
+	born := p.event("o", interp.Record{}, r).with("inputs", `'{"a": 1}'`, "labels", `'{"b": "c"}'`, "reason", "'why'", "fingerprint", "'f'")
 	p.must(insert(p.events(), born))
 	for _, behind := range []string{"nothing", redactMark} {
 		if behind == redactMark {

@@ -5,15 +5,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fsmgen/fsmgen/internal/lab/oracle"
+	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/internal/lab/world"
-	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/spec"
 )
 
 // attackKeys writes a second row where one is allowed, and rows that stand
 // beside it lawfully. Where there are triggers, it tries REPLACE and its like too.
 func (p *prompt) attackKeys() {
-	p.bare = p.bare || p.m.Enforce == "none"
+	p.bare = p.bare || p.enforce == "none"
 	p.attackIDs()
 	p.attackUniques()
 	p.attackLogKeys()
@@ -50,13 +50,13 @@ func (p *prompt) moved(what, id string, l literals, before ...string) {
 
 // attackIDs tries to give an id to two records, and to change one.
 func (p *prompt) attackIDs() {
-	a, ok := p.anyRecord("a", func(driver.Row) bool { return true })
+	a, ok := p.anyRecord("a", func(interp.Record) bool { return true })
 	if !ok {
 		p.errorf("no record can be made up")
 		return
 	}
 	there := insert(p.records(), p.row(a))
-	b, ok := p.anyRecord("b", func(r driver.Row) bool { return len(clashes(p.m, a, r)) == 0 })
+	b, ok := p.anyRecord("b", func(r interp.Record) bool { return len(clashes(p.m, a, r)) == 0 })
 	if !ok {
 		return // there is room for one record only
 	}
@@ -72,35 +72,35 @@ func (p *prompt) attackIDs() {
 }
 
 // anyRecord returns a record that fits, in any state.
-func (p *prompt) anyRecord(id string, fits func(driver.Row) bool) (driver.Row, bool) {
-	for _, st := range p.m.StateOrder {
-		for _, r := range soundIn(p.m, st, 60) {
+func (p *prompt) anyRecord(id string, fits func(interp.Record) bool) (interp.Record, bool) {
+	for _, st := range p.m.States {
+		for _, r := range p.k.Sound(st) {
 			if r = named(r, id); fits(r) {
 				return r, true
 			}
 		}
 	}
-	return driver.Row{}, false
+	return interp.Record{}, false
 }
 
 // variants returns sound records in a state with the key of another one: all
 // its fields, or all but one, which has another value. One that breaks other
 // rules too is followed by one that keeps them, if there is one.
-func (p *prompt) variants(k uniqueKey, st *oracle.StateInfo, like driver.Row, but *oracle.FieldInfo) []driver.Row {
-	var rows []driver.Row
-	for _, r := range soundIn(p.m, st, 60) {
-		r.ID, r.Values = "b", slices.Clone(r.Values)
+func (p *prompt) variants(k uniqueKey, st *spec.State, like interp.Record, but *spec.Field) []interp.Record {
+	var rows []interp.Record
+	for _, r := range p.k.Sound(st) {
+		r.ID = "b"
 		for _, f := range k.fields {
-			r.Values[f.Index] = like.Values[f.Index]
+			r = r.With(p.m, f.Name, like.Value(p.m, f))
 		}
 		if but != nil {
-			r.Values[but.Index] = another(but, like.Values[but.Index])
+			r = r.With(p.m, but.Name, world.Another(but.Type, like.Value(p.m, but)))
 		}
-		if !p.m.MustHold(r) {
+		if !world.MustHold(p.m, r) {
 			continue
 		}
 		rows = append(rows, r)
-		if far := parted(p.m, k, r, like); len(clashes(p.m, like, far)) < len(clashes(p.m, like, r)) {
+		if far := p.parted(k, r, like); len(clashes(p.m, like, far)) < len(clashes(p.m, like, r)) {
 			rows = append(rows, far)
 		}
 	}
@@ -109,22 +109,22 @@ func (p *prompt) variants(k uniqueKey, st *oracle.StateInfo, like driver.Row, bu
 
 // parted gives a record values of its own where it breaks other rules than k
 // beside another one: in a field that is not of k's key.
-func parted(m *world.Model, k uniqueKey, r, beside driver.Row) driver.Row {
-	for _, o := range uniqueKeys(m) {
-		if o.name == k.name || !o.clash(r, beside) {
+func (p *prompt) parted(k uniqueKey, r, beside interp.Record) interp.Record {
+	for _, o := range uniqueKeys(p.m) {
+		if o.name == k.name || !o.clash(p.m, r, beside) {
 			continue
 		}
 		for _, f := range o.fields {
 			if slices.Contains(k.fields, f) {
 				continue
 			}
-			values := append(valuesOf(m, f), another(f, r.Values[f.Index]))
-			i := slices.IndexFunc(values, func(v any) bool {
-				far := altered(r, f, v)
-				return m.MustHold(far) && len(clashes(m, far, beside)) < len(clashes(m, r, beside))
+			values := append(p.k.Values(f), world.Another(f.Type, r.Value(p.m, f)))
+			i := slices.IndexFunc(values, func(v interp.Value) bool {
+				far := with(p.m, r, f, v)
+				return world.MustHold(p.m, far) && len(clashes(p.m, far, beside)) < len(clashes(p.m, r, beside))
 			})
 			if i >= 0 {
-				r = altered(r, f, values[i])
+				r = with(p.m, r, f, values[i])
 				break
 			}
 		}
@@ -136,9 +136,9 @@ func parted(m *world.Model, k uniqueKey, r, beside driver.Row) driver.Row {
 func (p *prompt) attackUniques() {
 	for _, k := range uniqueKeys(p.m) {
 		attacked := 0
-		for _, st := range p.m.StateOrder {
-			for _, a := range soundIn(p.m, st, 60) {
-				if a = named(a, "a"); k.has(a) {
+		for _, st := range p.m.States {
+			for _, a := range p.k.Sound(st) {
+				if a = named(a, "a"); k.has(p.m, a) {
 					attacked += p.attackUnique(k, a)
 					break
 				}
@@ -155,14 +155,14 @@ func (p *prompt) attackUniques() {
 }
 
 // follows lists the rules that two records break whenever they break k.
-func follows(m *world.Model, k uniqueKey) []string {
+func follows(m *spec.Machine, k uniqueKey) []string {
 	var names []string
 	for _, o := range uniqueKeys(m) {
 		if o.name == k.name {
 			continue
 		}
-		wider := !slices.ContainsFunc(o.fields, func(f *oracle.FieldInfo) bool { return !slices.Contains(k.fields, f) })
-		everywhere := o.states == nil || k.states != nil && !slices.ContainsFunc(k.states, func(st string) bool { return !slices.Contains(o.states, st) })
+		wider := !slices.ContainsFunc(o.fields, func(f *spec.Field) bool { return !slices.Contains(k.fields, f) })
+		everywhere := o.states == nil || k.states != nil && !slices.ContainsFunc(k.states, func(st *spec.State) bool { return !slices.Contains(o.states, st) })
 		if wider && everywhere {
 			names = append(names, o.name)
 		}
@@ -171,22 +171,22 @@ func follows(m *world.Model, k uniqueKey) []string {
 }
 
 // attackUnique puts rivals beside a record. It returns how many there were.
-func (p *prompt) attackUnique(k uniqueKey, a driver.Row) int {
+func (p *prompt) attackUnique(k uniqueKey, a interp.Record) int {
 	there := insert(p.records(), p.row(a))
 	attacked, follows := 0, follows(p.m, k)
-	for _, st := range p.m.StateOrder {
-		inside := k.states == nil || slices.Contains(k.states, st.StoredName)
+	for _, st := range p.m.States {
+		inside := k.states == nil || slices.Contains(k.states, st)
 		same := p.variants(k, st, a, nil)
 		if !inside { // the same key in a state that the rule does not look at
 			for _, b := range same {
 				if len(clashes(p.m, a, b)) == 0 {
-					p.taken(fmt.Sprintf("%s: a record in %s beside one in %s", k.name, st.Name, a.State), there, insert(p.records(), p.row(b)))
+					p.taken(fmt.Sprintf("%s: a record in %s beside one in %s", k.name, st.Name, a.State.Name), there, insert(p.records(), p.row(b)))
 					break
 				}
 			}
 			continue
 		}
-		i := slices.IndexFunc(same, func(b driver.Row) bool {
+		i := slices.IndexFunc(same, func(b interp.Record) bool {
 			broken := clashes(p.m, a, b)
 			return slices.Contains(broken, k.name) &&
 				!slices.ContainsFunc(broken, func(name string) bool { return name != k.name && !slices.Contains(follows, name) })
@@ -196,10 +196,10 @@ func (p *prompt) attackUnique(k uniqueKey, a driver.Row) int {
 		}
 		b := same[i]
 		attacked++
-		what := fmt.Sprintf("%s: a second one in %s beside one in %s", k.name, st.Name, a.State)
+		what := fmt.Sprintf("%s: a second one in %s beside one in %s", k.name, st.Name, a.State.Name)
 		p.doubled(what, p.records(), p.row(b), there)
-		for _, from := range p.m.StateOrder {
-			if k.states == nil || slices.Contains(k.states, from.StoredName) {
+		for _, from := range p.m.States {
+			if k.states == nil || slices.Contains(k.states, from) {
 				continue
 			}
 			outside := p.variants(k, from, a, nil)
@@ -210,7 +210,7 @@ func (p *prompt) attackUnique(k uniqueKey, a driver.Row) int {
 				}
 			}
 			for _, c := range outside { // the same beside one that is outside, too
-				i := slices.IndexFunc(outside, func(o driver.Row) bool { return len(clashes(p.m, o, b))+len(clashes(p.m, o, c)) == 0 })
+				i := slices.IndexFunc(outside, func(o interp.Record) bool { return len(clashes(p.m, o, b))+len(clashes(p.m, o, c)) == 0 })
 				if i >= 0 {
 					p.taken(fmt.Sprintf("%s: one that comes from %s beside one there", k.name, from.Name),
 						insert(p.records(), p.row(named(outside[i], "a"))), insert(p.records(), p.row(c)), p.update("b", p.row(b)))
@@ -220,7 +220,7 @@ func (p *prompt) attackUnique(k uniqueKey, a driver.Row) int {
 		}
 		for _, f := range k.fields { // it enters by a field, and stands beside lawfully without it
 			for _, c := range p.variants(k, st, a, f) {
-				if len(clashes(p.m, a, c)) > 0 || len(clashes(p.m, altered(c, f, a.Values[f.Index]), b)) == 0 {
+				if len(clashes(p.m, a, c)) > 0 || len(clashes(p.m, with(p.m, c, f, a.Value(p.m, f)), b)) == 0 {
 					continue
 				}
 				p.taken(fmt.Sprintf("%s: a record with another %s", k.name, f.Name), there, insert(p.records(), p.row(c)))
@@ -237,11 +237,11 @@ func (p *prompt) attackUnique(k uniqueKey, a driver.Row) int {
 // absent.
 func (p *prompt) absentKeys(k uniqueKey) {
 	for _, f := range k.fields {
-		if !f.Optional {
+		if !f.Type.Optional {
 			continue
 		}
-		a, ok := p.anyRecord("a", func(r driver.Row) bool {
-			return r.Values[f.Index] == nil && (k.states == nil || slices.Contains(k.states, r.State)) && len(clashes(p.m, r, r)) == 0
+		a, ok := p.anyRecord("a", func(r interp.Record) bool {
+			return r.Value(p.m, f).Kind == interp.KindAbsent && (k.states == nil || slices.Contains(k.states, r.State)) && len(clashes(p.m, r, r)) == 0
 		})
 		if ok {
 			p.taken(fmt.Sprintf("%s: two records without %s", k.name, f.Name),
@@ -252,7 +252,8 @@ func (p *prompt) absentKeys(k uniqueKey) {
 
 // attackLogKeys tries to log something twice.
 func (p *prompt) attackLogKeys() {
-	r := p.m.BaseRow(p.m.StateOrder[0])
+	r := interp.NewRecord(p.m, "e").In(p.m.States[0])
+	r.Rev, r.UpdatedAt = 1, world.Noon
 	event := p.event("o", r, named(r, "e")).with("rev", "2", "request_id", "'r'")
 	batch := event.with("rev", "3", "request_id", "'s'", "request_n", "0")
 	there := []string{insert(p.events(), event), insert(p.events(), batch)}

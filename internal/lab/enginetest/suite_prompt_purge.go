@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fsmgen/fsmgen/internal/lab/oracle"
+	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/internal/lab/world"
-	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/spec"
 )
 
 // What the log of a purged record has in the place of operations.
@@ -17,7 +17,7 @@ const (
 )
 
 // finished reports whether records in the state can be purged.
-func finished(st *oracle.StateInfo) bool { return st.Terminal || st.Final }
+func finished(st *spec.State) bool { return st.Terminal || st.Final }
 
 // where names one event.
 func (p *prompt) where(l literals) string {
@@ -41,7 +41,7 @@ func (p *prompt) emptied() literals {
 // edit changes columns of one event.
 func (p *prompt) edit(event, columns literals) string {
 	var sets []string
-	for _, name := range oracle.SortedKeys(columns) {
+	for _, name := range sortedKeys(columns) {
 		sets = append(sets, quoteName(name)+" = "+columns[name])
 	}
 	return "UPDATE " + quoteName(p.events()) + " SET " + strings.Join(sets, ", ") + p.where(event)
@@ -50,9 +50,9 @@ func (p *prompt) edit(event, columns literals) string {
 // attackRemains changes the logs of purged records: their events may be deleted,
 // or emptied where they keep the id or a request of the machine, and nothing else.
 func (p *prompt) attackRemains() {
-	rows := soundIn(p.m, p.m.StateOrder[0], 1)
+	rows := p.k.Sound(p.m.States[0])
 	if len(rows) == 0 {
-		p.errorf("%s: no record can be made up", p.m.StateOrder[0].Name)
+		p.errorf("%s: no record can be made up", p.m.States[0].Name)
 		return
 	}
 	full := func(l literals, request string) literals {
@@ -65,7 +65,7 @@ func (p *prompt) attackRemains() {
 		later := r
 		later.Rev = 2
 		g := log{
-			born:  full(p.event("o", driver.Row{}, r).with("rev", "1"), "r1 "+id),
+			born:  full(p.event("o", interp.Record{}, r).with("rev", "1"), "r1 "+id),
 			kept:  full(p.recorded("o", r, 1).with("rev", "1"), "r2 "+id),
 			moved: full(p.event("o", r, later), "r3 "+id),
 			batch: full(p.event("o", r, later).with("rev", "3"), "r4 "+id).with("request_n", "0"),
@@ -121,8 +121,8 @@ func (p *prompt) attackRemains() {
 // in its log. What looks like a mark is planted before the triggers are there.
 func attackPurges[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 	script := s.D.Descriptor.Schema.SQL[st.Name]
-	for _, state := range s.M.StateOrder {
-		rows := soundIn(s.M, state, 1)
+	for _, state := range s.M.States {
+		rows := s.Cases.Sound(state)
 		if len(rows) == 0 {
 			t.Errorf("%s: no record can be made up", state.Name)
 			continue
@@ -132,7 +132,7 @@ func attackPurges[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 		mark := func(p *prompt, n int) literals { return p.recorded(purgeMark, r, n) }
 		atPrompt(s, t, st, nil, func(p *prompt) {
 			for _, l := range []literals{
-				p.event("o", driver.Row{}, r).with("rev", "1"),
+				p.event("o", interp.Record{}, r).with("rev", "1"),
 				mark(p, 1).with("operation", "'o'"),
 				mark(p, 1).with("rev", "6"),
 				mark(p, 1).with("id", "'another'"),
@@ -162,21 +162,21 @@ func attackPurges[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 // emptied: the id belonged to another record once.
 func attackStubs[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 	script := s.D.Descriptor.Schema.SQL[st.Name]
-	for _, w := range s.M.AllWays() {
-		if w.From != nil {
+	for _, w := range allWays(s.M) {
+		if w.from != nil {
 			continue
 		}
-		rows := soundIn(s.M, w.To, 1)
+		rows := s.Cases.Sound(w.to)
 		if len(rows) == 0 {
-			t.Errorf("%s: no record can be made up", w.To.Name)
+			t.Errorf("%s: no record can be made up", w.to.Name)
 			continue
 		}
 		r := named(rows[0], "again")
 		r.Rev = 1
 		atPrompt(s, t, st, nil, func(p *prompt) {
 			p.must(
-				insert(p.events(), p.event(purged, driver.Row{}, r)),
-				insert(p.events(), p.event(w.O.StoredName, driver.Row{}, named(r, "fresh"))),
+				insert(p.events(), p.event(purged, interp.Record{}, r)),
+				insert(p.events(), p.event(w.op.Stored(), interp.Record{}, named(r, "fresh"))),
 				script)
 		}, func(p *prompt) {
 			p.taken("a record with its event", insert(p.records(), p.row(named(r, "fresh"))))

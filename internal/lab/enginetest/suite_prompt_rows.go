@@ -5,25 +5,25 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fsmgen/fsmgen/internal/lab/oracle"
-	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/internal/interp"
+	"github.com/fsmgen/fsmgen/internal/lab/world"
+	"github.com/fsmgen/fsmgen/spec"
 )
 
 // attackRecords writes made-up records in every state: those that break a MUST
 // are refused and no other, whether they are inserted or updated to.
 func (p *prompt) attackRecords() {
-	for _, st := range p.m.StateOrder {
-		rows := recordsIn(p.m, st, 200)
-		sound := soundIn(p.m, st, 8)
+	for _, st := range p.m.States {
+		sound := p.k.Sound(st)
+		rows := slices.Concat(sound, p.k.Broken(st))
 		if len(sound) == 0 {
 			p.errorf("%s: no record can be made up", st.Name)
 			continue
 		}
-		for _, r := range sound {
-			for _, name := range p.m.Order {
-				f := p.m.FieldByName[name]
-				for _, v := range valuesOf(p.m, f) {
-					rows = append(rows, altered(r, f, v))
+		for _, r := range sound[:min(8, len(sound))] {
+			for _, f := range p.m.Fields {
+				for _, v := range p.k.Values(f) {
+					rows = append(rows, with(p.m, r, f, v))
 				}
 			}
 		}
@@ -38,13 +38,13 @@ func (p *prompt) attackRecords() {
 			}
 			seen[text] = true
 			change := p.update("base", l.with("id", "'base'"))
-			what := "a record " + p.m.ShowRow(r)
-			if p.m.MustHold(r) {
+			what := "a record " + fmt.Sprint(r.State.Name, r.Fields)
+			if world.MustHold(p.m, r) {
 				p.taken(what, text)
 				changes = append(changes, func() { p.taken("a change to "+what, change) })
 				continue
 			}
-			what = fmt.Sprintf("a record that breaks %s: %s", oracle.Violations(p.m.Broken(r), p.m.Model), p.m.ShowRow(r))
+			what = fmt.Sprintf("a record that breaks %s: %s", rules(interp.Check(p.m, r)), fmt.Sprint(r.State.Name, r.Fields))
 			p.refused(what, text)
 			changes = append(changes, func() { p.refused("a change to "+what, change) })
 		}
@@ -66,45 +66,54 @@ func (p *prompt) attackRecords() {
 	}
 }
 
+// rules names what a record breaks.
+func rules(list []interp.Violation) string {
+	var names []string
+	for _, v := range list {
+		names = append(names, v.Rule)
+	}
+	return strings.Join(names, ", ")
+}
+
 // badValues lists columns, each with a literal that no record can have.
-func (p *prompt) badValues(st *oracle.StateInfo, r driver.Row) [][2]string {
+func (p *prompt) badValues(st *spec.State, r interp.Record) [][2]string {
 	bad := [][2]string{
 		{"id", "''"}, {"id", "NULL"}, {"rev", "0"}, {"rev", "NULL"}, {"created_at", "NULL"}, {"updated_at", "NULL"},
-		{"state", "NULL"}, {"state", "''"}, {"state", quoteText("no " + st.StoredName)},
+		{"state", "NULL"}, {"state", "''"}, {"state", quoteText("no " + st.Stored())},
 	}
-	kind := map[string]driver.Kind{"id": driver.KindString, "state": driver.KindString, "rev": driver.KindInt, "created_at": driver.KindTime, "updated_at": driver.KindTime}
-	for _, name := range p.m.Order {
-		f := p.m.FieldByName[name]
-		kind[f.Stored] = f.Kind
+	kind := map[string]spec.Kind{"id": spec.KindString, "state": spec.KindString, "rev": spec.KindInt, "created_at": spec.KindTime, "updated_at": spec.KindTime}
+	for _, f := range p.m.Fields {
+		kind[f.Stored()] = f.Type.Kind
 		add := func(texts ...string) {
 			for _, text := range texts {
-				bad = append(bad, [2]string{f.Stored, text})
+				bad = append(bad, [2]string{f.Stored(), text})
 			}
 		}
-		if !f.Optional {
+		if !f.Type.Optional {
 			add("NULL")
 		}
-		if r.Values[f.Index] == nil {
+		if r.Value(p.m, f).Kind == interp.KindAbsent {
 			continue
 		}
-		switch f.Kind {
-		case driver.KindEnum:
-			add("''", quoteText("no "+f.StoredWords[0]))
-		case driver.KindBool:
+		switch f.Type.Kind {
+		case spec.KindEnum:
+			add("''", quoteText("no "+f.Type.Values[0].Stored()))
+		case spec.KindBool:
 			if p.dialect == "sqlite" {
 				add("2", "-1")
 			}
-		case driver.KindJSON:
+		case spec.KindJSON:
 			add("''", "'{'", "'{a:1}'")
-		case driver.KindSet:
+		case spec.KindSet:
 			add("''", "'{}'", `'"a"'`, `'["a"'`, `'[''a'']'`, "'null'")
-			if text, _ := r.Values[f.Index].(string); len(oracle.Members(text)) == 0 && !slices.Contains(oracle.List(st.Absent), name) || len(oracle.Members(text)) > 0 {
+			absent := func(x spec.FieldRef) bool { return x.Field == f }
+			if len(r.Value(p.m, f).Members()) > 0 || !slices.ContainsFunc(st.Absent, absent) {
 				add("'[1]'", "'[null]'", "'[[]]'", `'["b","a"]'`, `'["a","a"]'`, `'["a","b","b"]'`, `'["a","c","b"]'`)
 			}
 		}
 	}
 	if p.dialect == "sqlite" {
-		for _, name := range oracle.SortedKeys(kind) {
+		for _, name := range sortedKeys(kind) {
 			bad = append(bad, p.badTypes(name, kind[name])...)
 		}
 	}
@@ -113,11 +122,11 @@ func (p *prompt) badValues(st *oracle.StateInfo, r driver.Row) [][2]string {
 
 // badTypes lists literals of another type than the column's. SQLite would store them
 // in a table that is not STRICT.
-func (p *prompt) badTypes(column string, kind driver.Kind) [][2]string {
+func (p *prompt) badTypes(column string, kind spec.Kind) [][2]string {
 	switch kind {
-	case driver.KindInt, driver.KindCounter, driver.KindSequence, driver.KindBool, driver.KindTime:
+	case spec.KindInt, spec.KindCounter, spec.KindSequence, spec.KindBool, spec.KindTime:
 		return [][2]string{{column, "'no number'"}, {column, "1.5"}}
-	case driver.KindString:
+	case spec.KindString:
 		return [][2]string{{column, "x'61'"}}
 	}
 	return nil
@@ -126,18 +135,18 @@ func (p *prompt) badTypes(column string, kind driver.Kind) [][2]string {
 // column is a column of a table that every machine has.
 type column struct {
 	name     string
-	kind     driver.Kind
+	kind     spec.Kind
 	optional bool
 }
 
 var eventColumns = []column{
-	{"id", driver.KindString, false}, {"rev", driver.KindInt, false}, {"n", driver.KindInt, false}, {"operation", driver.KindString, false},
-	{"name", driver.KindString, false}, {"from_state", driver.KindString, true}, {"to_state", driver.KindString, false}, {"occurred_at", driver.KindTime, false},
-	{"actor", driver.KindString, false}, {"reason", driver.KindString, false}, {"request_id", driver.KindString, true},
-	{"request_n", driver.KindInt, false}, {"fingerprint", driver.KindString, false}, {"labels", driver.KindJSON, true},
-	{"inputs", driver.KindJSON, true}, {"changes", driver.KindJSON, true}, {"image", driver.KindJSON, true}, {"version", driver.KindInt, false},
-	{"cause", driver.KindString, true}, {"guard", driver.KindString, true}, {"checksum", driver.KindInt, false},
-	{"chain", driver.KindInt, false},
+	{"id", spec.KindString, false}, {"rev", spec.KindInt, false}, {"n", spec.KindInt, false}, {"operation", spec.KindString, false},
+	{"name", spec.KindString, false}, {"from_state", spec.KindString, true}, {"to_state", spec.KindString, false}, {"occurred_at", spec.KindTime, false},
+	{"actor", spec.KindString, false}, {"reason", spec.KindString, false}, {"request_id", spec.KindString, true},
+	{"request_n", spec.KindInt, false}, {"fingerprint", spec.KindString, false}, {"labels", spec.KindJSON, true},
+	{"inputs", spec.KindJSON, true}, {"changes", spec.KindJSON, true}, {"image", spec.KindJSON, true}, {"version", spec.KindInt, false},
+	{"cause", spec.KindString, true}, {"guard", spec.KindString, true}, {"checksum", spec.KindInt, false},
+	{"chain", spec.KindInt, false},
 }
 
 // attackColumns writes a row that is sound but for one column, which is absent
@@ -158,16 +167,16 @@ func (p *prompt) attackColumns(table string, sound literals, columns []column) {
 
 // attackLog writes events that are wrong by themselves, or that change the log.
 func (p *prompt) attackLog() {
-	first := p.m.StateOrder[0]
-	rows := soundIn(p.m, first, 1)
+	first := p.m.States[0]
+	rows := p.k.Sound(first)
 	if len(rows) == 0 {
 		p.errorf("%s: no record can be made up", first.Name)
 		return
 	}
 	before, after := named(rows[0], "e"), named(rows[0], "e")
-	after.State, after.Rev = p.m.StateOrder[len(p.m.StateOrder)-1].StoredName, 2
+	after.State, after.Rev = p.m.States[len(p.m.States)-1], 2
 	moved := p.event("o", before, after)
-	born := p.event("o", driver.Row{}, before).with("rev", "1")
+	born := p.event("o", interp.Record{}, before).with("rev", "1")
 	kept := moved.with("n", "1", "to_state", moved["from_state"])
 	p.attackColumns(p.events(), moved, eventColumns)
 	for what, l := range map[string]literals{
@@ -207,13 +216,13 @@ func (p *prompt) attackLog() {
 
 // attackSides writes rows of the other tables that no store writes.
 func (p *prompt) attackSides() {
-	outbox, groups := p.m.Machine+"_outbox", p.m.Machine+"_groups"
+	outbox, groups := p.m.Name+"_outbox", p.m.Name+"_groups"
 	effect := literals{
-		"id": "'e'", "rev": "2", "effect": "'x'", "key": "'k'", "attempts": "0", "due": p.literal(oracle.TheNow), "last_error": "''",
+		"id": "'e'", "rev": "2", "effect": "'x'", "key": "'k'", "attempts": "0", "due": p.literal(world.Noon), "last_error": "''",
 	}
 	p.attackColumns(outbox, effect, []column{
-		{"id", driver.KindString, false}, {"rev", driver.KindInt, false}, {"effect", driver.KindString, false}, {"key", driver.KindString, false},
-		{"attempts", driver.KindInt, false}, {"due", driver.KindTime, false}, {"last_error", driver.KindString, false},
+		{"id", spec.KindString, false}, {"rev", spec.KindInt, false}, {"effect", spec.KindString, false}, {"key", spec.KindString, false},
+		{"attempts", spec.KindInt, false}, {"due", spec.KindTime, false}, {"last_error", spec.KindString, false},
 	})
 	p.refused("an effect with less than no attempts", insert(outbox, effect.with("attempts", "-1")))
 	p.refused("a second effect of one revision", insert(outbox, effect), insert(outbox, effect.with("effect", "'y'", "key", "'l'")))
@@ -221,17 +230,17 @@ func (p *prompt) attackSides() {
 	p.taken("effects of two records", insert(outbox, effect), insert(outbox, effect.with("id", "'f'")))
 
 	group := literals{"name": "'g'", "key": "'[]'", "number": "1"}
-	p.attackColumns(groups, group, []column{{"name", driver.KindString, false}, {"key", driver.KindString, false}, {"number", driver.KindInt, false}})
+	p.attackColumns(groups, group, []column{{"name", spec.KindString, false}, {"key", spec.KindString, false}, {"number", spec.KindInt, false}})
 	p.refused("a group twice", insert(groups, group), insert(groups, group.with("number", "2")))
 	p.taken("groups of two rules", insert(groups, group), insert(groups, group.with("name", "'h'")))
 	p.taken("two groups of a rule", insert(groups, group), insert(groups, group.with("key", "'[1]'")))
 
 	meta := literals{"machine": "'another'", "version": "1", "hash": "'h'", "enforce": "'full'", "dialect": quoteText(p.dialect)}
 	p.attackColumns("fsm_meta", meta, []column{
-		{"machine", driver.KindString, false}, {"version", driver.KindInt, false}, {"hash", driver.KindString, false},
-		{"enforce", driver.KindString, false}, {"dialect", driver.KindString, false},
+		{"machine", spec.KindString, false}, {"version", spec.KindInt, false}, {"hash", spec.KindString, false},
+		{"enforce", spec.KindString, false}, {"dialect", spec.KindString, false},
 	})
-	p.refused("a second specification of this machine", insert("fsm_meta", meta.with("machine", quoteText(p.m.Machine))))
+	p.refused("a second specification of this machine", insert("fsm_meta", meta.with("machine", quoteText(p.m.Name))))
 	if p.dialect == "sqlite" {
 		p.attackRowids(outbox, groups)
 	}

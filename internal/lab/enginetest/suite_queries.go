@@ -6,24 +6,25 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/fsmgen/fsmgen/internal/lab/oracle"
+	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/internal/lab/world"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
+	"github.com/fsmgen/fsmgen/spec"
 )
 
 // queries looks at what the durable layer asks a store about other records: a
 // name is the key of a lock in some stores, and a state too many does not show
 // when another guard looks at it first.
 func queries[R any](s *world.Suite[R], t *testing.T) {
-	for _, o := range s.M.Ops {
-		if !asks(s.M, o) {
+	for _, o := range s.M.Operations {
+		if !asksOthers(s.M, o) || !exported(s.M, o) {
 			continue
 		}
 		t.Run(o.Name, func(t *testing.T) {
-			for _, from := range starts(s.M, o) {
-				c, ok := s.M.Good(o, from, func(v oracle.Verdict) bool { return oracle.Moves(v) && len(v.Failing) == 0 })
+			for _, from := range world.Starts(s.M, o) {
+				c, ok := s.Cases.Good(o, from)
 				if !ok {
 					continue
 				}
@@ -32,118 +33,67 @@ func queries[R any](s *world.Suite[R], t *testing.T) {
 					t.Cleanup(func() { spy.Close() })
 					return spy
 				}})
-				if !h.M.Exported(o) {
-					continue
+				call, ok := placed(h, c, "record-1", "")
+				if !ok {
+					t.Fatal("there is no room for one record")
 				}
-				if o.By != "system" {
-					c.Call.RequestID = h.RequestID()
-				} else {
-					c.Call.Reason = ""
+				spy.asked = nil
+				before, there := h.W.Records[call.ID]
+				if !there {
+					before = interp.Effects(s.M, &o.Effects, interp.NewRecord(s.M, call.ID), call)
 				}
-				if o.Creates {
-					h.Create("asks", o, c.Call)
-				} else {
-					seed(h, c.Row)
-					spy.asked = nil
-					h.Call("asks", o, fsm.Ref{ID: c.Row.ID, Rev: 1}, c.Call)
-				}
-				want := questions(s.M, o, c)
-				got := spy.asked
-				for len(got) > len(want) && asksLater(s.M, o, got[len(got)-1].Name) {
+				h.Call("asks", call)
+				want, got := questions(s.M, o, before), spy.asked
+				for len(got) > len(want) && asksLater(o, got[len(got)-1].Name) {
 					got = got[:len(got)-1]
 				}
 				if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
 					t.Errorf("the store is asked\n\t%+v\nwant\n\t%+v", got, want)
 				}
-				manyOthers(s, h, spy, o, c)
 			}
 		})
 	}
 }
 
-// manyOthers makes the call once more for each guard with a large bound, beside as
-// many others as it allows and beside one more: the store says that they are there.
-func manyOthers[R any](s *world.Suite[R], h *world.Harness[R], spy *listening, o *oracle.Op, c oracle.Case) {
-	number := c.Row.Rev
-	for _, g := range o.Guards {
-		if g.Fewer <= crowdLimit {
-			continue
-		}
-		for _, n := range []int64{g.Fewer - 1, g.Fewer} {
-			spy.more = map[string]int64{g.Name: n}
-			h.W.More = spy.more
-			c := c.Clone()
-			c.Row.ID = fmt.Sprintf("%s-%d", g.Name, n)
-			c.Call.ID, c.Call.Peers = c.Row.ID, nil
-			if o.By != "system" {
-				c.Call.RequestID = h.RequestID()
-			}
-			for name := range grouped(s.M) { // not beside those of the last call
-				mark(s.M, o, &c, name, fmt.Sprintf(" of %s", c.Row.ID))
-			}
-			what := fmt.Sprintf("with %d others for %s", n, g.Name)
-			if o.Creates {
-				h.Create(what, o, c.Call)
-				continue
-			}
-			number++
-			numberOf(s.M, &c.Row, number)
-			seed(h, c.Row)
-			h.Call(what, o, fsm.Ref{ID: c.Row.ID, Rev: 1}, c.Call)
-		}
-	}
-	spy.more, h.W.More = nil, nil
-}
-
-// asks reports whether an operation must know of other records.
-func asks(m *world.Model, o *oracle.Op) bool {
-	return slices.ContainsFunc(o.Guards, func(g *oracle.GuardInfo) bool { return g.Fewer > 0 }) ||
-		o.Creates && slices.ContainsFunc(m.Order, func(name string) bool { return m.FieldByName[name].Kind == driver.KindSequence })
+// asksOthers reports whether an operation must know of other records.
+func asksOthers(m *spec.Machine, o *spec.Operation) bool {
+	return slices.ContainsFunc(o.Require, func(q *spec.Requirement) bool { return q.Guard.Peers != nil }) ||
+		creates(o) && slices.ContainsFunc(m.Fields, func(f *spec.Field) bool { return f.Type.Kind == spec.KindSequence })
 }
 
 // asksLater reports whether a step of `then` after an operation asks for a
 // guard's group: that is looked at where its own operation is called.
-func asksLater(m *world.Model, o *oracle.Op, name string) bool {
-	seen := map[string]bool{}
-	for next := o.Then; next != "" && !seen[next]; next = m.OpNamed(next).Then {
-		seen[next] = true
-		if slices.ContainsFunc(m.OpNamed(next).Guards, func(g *oracle.GuardInfo) bool { return g.Fewer > 0 && g.Name == name }) {
+func asksLater(o *spec.Operation, name string) bool {
+	seen := map[*spec.Operation]bool{}
+	for ; o.Then != nil && !seen[o]; o = o.Then.Operation {
+		seen[o] = true
+		if slices.ContainsFunc(o.Then.Operation.Require, func(q *spec.Requirement) bool { return q.Guard.Peers != nil && q.Guard.Name == name }) {
 			return true
 		}
 	}
 	return false
 }
 
-// questions lists what a store has to be asked for a call: the guards in their
+// questions lists what a store has to be asked for a call on a record: the guards in their
 // order, then the next numbers.
-func questions(m *world.Model, o *oracle.Op, c oracle.Case) []driver.PeerQuery {
-	r, id := c.Row, c.Row.ID
-	if o.Creates {
-		r, id = m.Blank(c.Call.ID), c.Call.ID
-		m.Apply(o, o.Always, m.Blank(id), &r, c.Call)
-	}
+func questions(m *spec.Machine, o *spec.Operation, r interp.Record) []driver.PeerQuery {
 	var asked []driver.PeerQuery
-	ask := func(q driver.PeerQuery, fields string) {
-		for _, name := range oracle.List(fields) {
-			f := m.FieldByName[name]
-			q.Columns = append(q.Columns, f.Stored)
-			q.Values = append(q.Values, r.Values[f.Index])
+	ask := func(q driver.PeerQuery, fields []*spec.Field) {
+		for _, f := range fields {
+			q.Columns = append(q.Columns, f.Stored())
+			q.Values = append(q.Values, world.Datum(f.Type, r.Value(m, f)))
 		}
-		q.Except = id
+		q.Except = r.ID
 		asked = append(asked, q)
 	}
-	for _, g := range o.Guards {
-		if g.Fewer > 0 {
-			var states []string
-			for _, name := range oracle.List(g.In) {
-				states = append(states, m.StateByName[name].StoredName)
-			}
-			ask(driver.PeerQuery{Name: g.Name, States: states}, g.Same)
+	for _, q := range o.Require {
+		if p := q.Guard.Peers; p != nil {
+			ask(driver.PeerQuery{Name: q.Guard.Name, States: words(states(p.In))}, fields(p.Same))
 		}
 	}
-	for _, name := range m.Order {
-		if f := m.FieldByName[name]; o.Creates && f.Kind == driver.KindSequence {
-			ask(driver.PeerQuery{Name: f.Stored, Sequence: true}, f.Per)
+	for _, f := range m.Fields {
+		if creates(o) && f.Type.Kind == spec.KindSequence {
+			ask(driver.PeerQuery{Name: f.Stored(), Sequence: true}, f.Per)
 		}
 	}
 	return asked
@@ -153,7 +103,6 @@ func questions(m *world.Model, o *oracle.Op, c oracle.Case) []driver.PeerQuery {
 type listening struct {
 	*memstore.Store
 	asked []driver.PeerQuery
-	more  map[string]int64 // by guard: others that it counts and that are not there
 }
 
 // Table returns the store's part for one machine.
@@ -186,8 +135,7 @@ type listeningTx struct {
 
 func (x listeningTx) Peers(q driver.PeerQuery) (int64, error) {
 	x.s.asked = append(x.s.asked, q)
-	n, err := x.Tx.Peers(q)
-	return n + x.s.more[q.Name], err
+	return x.Tx.Peers(q)
 }
 
 func (x listeningTx) NextNumber(q driver.PeerQuery) (int64, error) {

@@ -9,64 +9,46 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fsmgen/fsmgen/internal/lab/oracle"
 	"github.com/fsmgen/fsmgen/internal/lab/world"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
+	"github.com/fsmgen/fsmgen/spec"
 )
 
 // reading seeds two records in every state and reads them back in every way;
 // then the audit asks its probes.
 func reading[R any](s *world.Suite[R], t *testing.T, st world.Store) {
-	if d, err := s.D.Open(t.Context(), st.Open(t), &oracle.Effects{}); !errors.Is(err, fsm.ErrSchemaMismatch) || d != nil {
+	if d, err := s.D.Open(t.Context(), st.Open(t), &fsmcases.Effects{}); !errors.Is(err, fsm.ErrSchemaMismatch) || d != nil {
 		t.Errorf("Open before Migrate: %v, want ErrSchemaMismatch", err)
 	}
 	h := s.NewHarness(t, st)
-	if slices.ContainsFunc(s.M.Ops, func(o *oracle.Op) bool { return o.Effect != "" }) && h.D.Bare(t.Context(), h.Store) == nil {
+	if slices.ContainsFunc(s.M.Operations, func(o *spec.Operation) bool { return o.Effect != nil }) && h.D.Bare(t.Context(), h.Store) == nil {
 		t.Error("Open without effects works, but the machine has some")
 	}
 	want := map[string][]string{} // ids by state
-	for i, from := range s.M.StateOrder {
+	for i, from := range s.M.States {
 		for j := range 2 {
-			r, ok := soundRow(s.M, from)
-			if !ok {
-				oracle.Unseen(t, from.Witnesses, "sound", "no record breaks no rule in "+from.Name)
-				break
-			}
+			r, ok := s.Cases.Whole(from)
 			r.ID, r.UpdatedAt = fmt.Sprintf("record-%02d", 2*i+j), r.CreatedAt
-			if !apart(s.M, &oracle.Op{}, &oracle.Case{Row: r, Call: oracle.Call{Inputs: map[string]any{}}}, 2*i+j) && j > 0 {
-				continue
+			if ok {
+				r = numbered(s.M, apart(s.M, r, fmt.Sprint(" #", 2*i+j)), int64(2*i+j+1))
 			}
-			numberOf(s.M, &r, int64(2*i+j+1))
-			if h.W.UniqueBroken(oracle.Verdict{Row: r}) != nil {
-				continue
+			if ok && h.Fits(r) {
+				h.Seed(r)
+				want[from.Name] = append(want[from.Name], r.ID)
 			}
-			seed(h, r)
-			want[from.Name] = append(want[from.Name], r.ID)
 		}
 	}
 	s.DurableCount++
-	for _, id := range oracle.SortedKeys(h.W.Rows) {
-		r, err := h.D.Record(h.Ctx, id)
-		if err != nil {
-			t.Errorf("Record(%s): %v", id, err)
-		} else if d := s.M.DiffRows(h.W.Rows[id], s.D.Descriptor.Encode(&r)); d != "" {
-			t.Errorf("Record(%s): %s", id, d)
-		}
-		var events []fsm.Event
-		for e, err := range h.D.History(h.Ctx, id) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			events = append(events, e)
-		}
-		h.SameLog("History", id, h.W.Logs()[id], events)
+	for _, id := range sortedKeys(h.W.Records) {
+		readBack(h, "after all", id)
 	}
 	if _, err := h.D.Record(h.Ctx, "nobody"); !errors.Is(err, fsm.ErrNotFound) {
 		t.Errorf("Record of nobody: %v, want ErrNotFound", err)
 	}
 	var names []string
-	for _, from := range s.M.StateOrder {
+	for _, from := range s.M.States {
 		names = append(names, from.Name)
 	}
 	listed(h, want, nil, names)
@@ -117,19 +99,21 @@ func listed[R any](h *world.Harness[R], want map[string][]string, asked, states 
 // record in the states that name it, and for no other.
 func probed[R any](h *world.Harness[R]) {
 	h.T.Helper()
-	names := map[string]bool{"": true}
-	for _, st := range h.M.StateOrder {
-		for _, p := range oracle.List(st.Probes) {
-			names[p] = true
-		}
+	asks := func(id, name string) bool {
+		return slices.ContainsFunc(h.W.Records[id].State.Probes, func(p *spec.Probe) bool { return p.Name == name })
 	}
-	for no := range names {
+	names, all := []string{""}, 0
+	for _, p := range h.M.Probes {
+		names = append(names, p.Name)
+	}
+	for _, no := range names {
 		var want, got []string
-		for _, id := range oracle.SortedKeys(h.W.Rows) {
-			if slices.Contains(oracle.List(h.M.StateOf(h.W.Rows[id].State).Probes), no) && no != "" {
+		for _, id := range sortedKeys(h.W.Records) {
+			if asks(id, no) {
 				want = append(want, id)
 			}
 		}
+		all += len(want)
 		for f, err := range asking(h, func(name string) (bool, error) { return name != no, nil }) {
 			switch {
 			case err != nil:
@@ -146,18 +130,15 @@ func probed[R any](h *world.Harness[R]) {
 		}
 	}
 	failed := errors.New("the probe cannot be asked")
-	want, got := 0, 0
-	for _, r := range h.W.Rows {
-		want += len(oracle.List(h.M.StateOf(r.State).Probes))
-	}
+	got := 0
 	for f, err := range asking(h, func(string) (bool, error) { return true, failed }) {
 		if err != nil || !strings.HasSuffix(f.Message, failed.Error()) {
 			h.T.Errorf("audit with probes that fail: %v, %v", f, err)
 		}
 		got++
 	}
-	if got != want {
-		h.T.Errorf("audit with probes that fail: %d findings, want %d", got, want)
+	if got != all {
+		h.T.Errorf("audit with probes that fail: %d findings, want %d", got, all)
 	}
 }
 

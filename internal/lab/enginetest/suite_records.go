@@ -6,16 +6,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fsmgen/fsmgen/internal/lab/oracle"
+	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/internal/lab/world"
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/spec"
 )
 
 // records looks at the way between records and rows: a row that no record can
 // be made of is an error, and two records are equal only when all is equal.
 func records[R any](s *world.Suite[R], t *testing.T) {
-	base := fullRow(s)
+	full := fullRecord(s.M)
+	base := world.Row(s.M, full)
 	t.Run("unknown state", func(t *testing.T) {
 		for _, word := range []string{"", "no_such_state", "State(1)"} {
 			r := base
@@ -26,35 +27,13 @@ func records[R any](s *world.Suite[R], t *testing.T) {
 		}
 	})
 	t.Run("wrong values", func(t *testing.T) {
-		for _, name := range s.M.Order {
-			f := s.M.FieldByName[name]
-			bad := []any{3.5, []byte("x")}
-			if f.Kind != driver.KindTime {
-				bad = append(bad, oracle.TheNow)
-			}
-			if f.Kind != driver.KindInt && f.Kind != driver.KindCounter && f.Kind != driver.KindSequence {
-				bad = append(bad, int64(3))
-			} else {
-				bad = append(bad, "3")
-			}
-			if f.Kind != driver.KindBool {
-				bad = append(bad, true)
-			}
-			if f.Kind == driver.KindEnum {
-				bad = append(bad, "no such word", "")
-			}
-			if f.Kind == driver.KindSet {
-				bad = append(bad, "[", `{"a":1}`, "[1]")
-			}
-			if f.Kind == driver.KindJSON {
-				bad = append(bad, "", "{", "{} {}")
-			}
-			for _, v := range bad {
+		for i, f := range s.M.Fields {
+			for _, v := range wrong(f.Type.Kind) {
 				r := base
 				r.Values = slices.Clone(base.Values)
-				r.Values[f.Index] = v
+				r.Values[i] = v
 				if _, err := s.D.Descriptor.Decode(r); err == nil {
-					t.Errorf("%s: a row with %T %v was decoded", name, v, v)
+					t.Errorf("%s: a row with %T %v was decoded", f.Name, v, v)
 				}
 			}
 		}
@@ -72,27 +51,21 @@ func records[R any](s *world.Suite[R], t *testing.T) {
 		if !s.D.Equal(a, a) {
 			t.Error("a record does not equal itself")
 		}
-		for _, name := range s.M.Order {
-			f := s.M.FieldByName[name]
-			if !f.Optional {
+		for _, f := range s.M.Fields {
+			if !f.Type.Optional {
 				continue
 			}
-			absent, zero := base, base
-			absent.Values, zero.Values = slices.Clone(base.Values), slices.Clone(base.Values)
-			absent.Values[f.Index], zero.Values[f.Index] = nil, f.Zero()
-			x, errX := s.D.Descriptor.Decode(absent)
-			y, errY := s.D.Descriptor.Decode(zero)
+			x, errX := s.D.Descriptor.Decode(world.Row(s.M, full.With(s.M, f.Name, interp.Absent)))
+			y, errY := s.D.Descriptor.Decode(world.Row(s.M, full.With(s.M, f.Name, zero(f.Type))))
 			if err := errors.Join(errX, errY); err != nil {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("%s: %v", f.Name, err)
 			} else if s.D.Equal(x, y) || s.D.Equal(y, x) {
-				t.Errorf("a record without %s equals one in which it is zero", name)
+				t.Errorf("a record without %s equals one in which it is zero", f.Name)
 			}
 		}
-		for what, change := range changes(s) {
-			r := base
-			r.Values = slices.Clone(base.Values)
-			change(&r)
-			b, err := s.D.Descriptor.Decode(r)
+		for what, changed := range changes(s.M, full) {
+			row := world.Row(s.M, changed)
+			b, err := s.D.Descriptor.Decode(row)
 			if err != nil {
 				t.Errorf("%s: %v", what, err)
 				continue
@@ -102,74 +75,78 @@ func records[R any](s *world.Suite[R], t *testing.T) {
 			}
 			if target, ok := any(b).(fsm.Target); !ok {
 				t.Fatal("a record is no Target")
-			} else if target.Ref() != r.Ref() {
-				t.Errorf("Ref() = %v, want %v", target.Ref(), r.Ref())
+			} else if target.Ref() != row.Ref() {
+				t.Errorf("Ref() = %v, want %v", target.Ref(), row.Ref())
 			}
 		}
 	})
 }
 
-// fullRow is a record with a value in every field.
-func fullRow[R any](s *world.Suite[R]) driver.Row {
-	r := s.M.BaseRow(s.M.StateOrder[0])
-	for _, d := range s.M.RecordDims(&oracle.Op{}) {
-		if f := s.M.FieldByName[d.Name[len(oracle.DimField):]]; f != nil {
-			for _, v := range d.Values {
-				if v != nil && v != "[]" {
-					r.Values[f.Index] = v
-					break
-				}
-			}
-		}
+// wrong lists values that no row has in a field of a kind.
+func wrong(k spec.Kind) []any {
+	bad := []any{3.5, []byte("x")}
+	if k != spec.KindTime {
+		bad = append(bad, world.Noon)
 	}
-	return r
+	if k != spec.KindInt && k != spec.KindCounter && k != spec.KindSequence {
+		bad = append(bad, int64(3))
+	} else {
+		bad = append(bad, "3")
+	}
+	if k != spec.KindBool {
+		bad = append(bad, true)
+	}
+	switch k {
+	case spec.KindEnum:
+		bad = append(bad, "no such word", "")
+	case spec.KindSet:
+		bad = append(bad, "[", `{"a":1}`, "[1]")
+	case spec.KindJSON:
+		bad = append(bad, "", "{", "{} {}")
+	}
+	return bad
+}
+
+// fullRecord is a record with a value in every field.
+func fullRecord(m *spec.Machine) interp.Record {
+	r := interp.NewRecord(m, "record-1").In(m.States[0])
+	r.Rev, r.CreatedAt, r.UpdatedAt = 7, world.Noon, world.Noon
+	return r.WithAll(m, func(f *spec.Field) interp.Value { return world.Another(f.Type, zero(f.Type)) })
+}
+
+// zero is the zero of a type, as a record has it when it is present.
+func zero(t spec.Type) interp.Value {
+	switch t.Kind {
+	case spec.KindString:
+		return interp.String("")
+	case spec.KindBool:
+		return interp.Bool(false)
+	case spec.KindTime:
+		return interp.Time(time.Time{})
+	case spec.KindEnum:
+		return interp.Word(t.Values[0].Name)
+	case spec.KindJSON:
+		return interp.JSON("null")
+	case spec.KindSet:
+		return interp.Set()
+	}
+	return interp.Int(0)
 }
 
 // changes are the smallest changes of a record, each by its name.
-func changes[R any](s *world.Suite[R]) map[string]func(*driver.Row) {
-	list := map[string]func(*driver.Row){
-		"id":         func(r *driver.Row) { r.ID = "record-2" },
-		"rev":        func(r *driver.Row) { r.Rev++ },
-		"created_at": func(r *driver.Row) { r.CreatedAt = r.CreatedAt.Add(oracle.Microsecond) },
-		"updated_at": func(r *driver.Row) { r.UpdatedAt = r.UpdatedAt.Add(oracle.Microsecond) },
+func changes(m *spec.Machine, r interp.Record) map[string]interp.Record {
+	id, rev, created, updated := r, r, r, r
+	id.ID, rev.Rev = "record-2", r.Rev+1
+	created.CreatedAt, updated.UpdatedAt = r.CreatedAt.Add(time.Microsecond), r.UpdatedAt.Add(time.Microsecond)
+	list := map[string]interp.Record{"id": id, "rev": rev, "created_at": created, "updated_at": updated}
+	if len(m.States) > 1 {
+		list["state"] = r.In(m.States[1])
 	}
-	if len(s.M.StateOrder) > 1 {
-		list["state"] = func(r *driver.Row) { r.State = s.M.StateOrder[1].StoredName }
-	}
-	for _, name := range s.M.Order {
-		f := s.M.FieldByName[name]
-		list[name] = func(r *driver.Row) { r.Values[f.Index] = another(f, r.Values[f.Index]) }
-		if f.Optional {
-			list[name+", absent"] = func(r *driver.Row) { r.Values[f.Index] = nil }
+	for _, f := range m.Fields {
+		list[f.Name] = r.With(m, f.Name, world.Another(f.Type, r.Value(m, f)))
+		if f.Type.Optional {
+			list[f.Name+", absent"] = r.With(m, f.Name, interp.Absent)
 		}
 	}
 	return list
-}
-
-// another returns a value of the field's type that is not v.
-func another(f *oracle.FieldInfo, v any) any {
-	switch v := v.(type) {
-	case int64:
-		if f.Max != nil && v == *f.Max {
-			return v - 1
-		}
-		return v + 1
-	case bool:
-		return !v
-	case time.Time:
-		return v.Add(oracle.Microsecond)
-	}
-	switch f.Kind {
-	case driver.KindSet:
-		return oracle.SetOf(append(oracle.Members(v), "one more")...)
-	case driver.KindJSON:
-		return `["another"]`
-	case driver.KindEnum:
-		for _, w := range f.StoredWords {
-			if w != v {
-				return w
-			}
-		}
-	}
-	return "another"
 }

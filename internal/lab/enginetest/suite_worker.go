@@ -10,13 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fsmgen/fsmgen/runtime/fsmcases"
-
-	"github.com/fsmgen/fsmgen/internal/lab/oracle"
+	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/internal/lab/world"
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 	"github.com/fsmgen/fsmgen/runtime/worker"
+	"github.com/fsmgen/fsmgen/spec"
 )
 
 // patience is how long a test waits for what should take milliseconds.
@@ -62,90 +61,111 @@ func workerOf[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 // alive lists how the work can go on without leaving the states in which the
 // worker keeps its record alive: to each of them by the fewest operations. The
 // first way stays where the pick leads to.
-func alive[R any](h *world.Harness[R], w *Working[R]) [][]*oracle.Op {
-	beat := h.M.OpNamed(w.Beat)
-	pick := h.M.OpNamed(w.Pick)
-	at := pick.Cells[h.M.Allowed(pick)[0]].To
-	ways, order := map[string][]*oracle.Op{at: nil}, []string{at}
+func alive[R any](h *world.Harness[R], w *Working[R]) [][]*spec.Operation {
+	beat, pick := h.M.Operation(w.Beat), h.M.Operation(w.Pick)
+	at := leads(h.M, pick, world.Starts(h.M, pick)[0])
+	ways, order := map[*spec.State][]*spec.Operation{at: nil}, []*spec.State{at}
 	for n := 0; n < len(order); n++ {
-		for _, o := range h.M.Ops {
-			c := o.Cells[order[n]]
-			if _, known := ways[c.To]; known || c.Kind != oracle.CellMove || o.Then != "" || h.D.Operations[o.Name].Held == nil || beat.Cells[c.To].To != c.To {
+		for _, o := range h.M.Operations {
+			to := leads(h.M, o, order[n])
+			if _, known := ways[to]; known || to == nil || o.Then != nil || h.D.Operations[o.Name].Held == nil || leads(h.M, beat, to) != to {
 				continue
 			}
-			ways[c.To] = append(slices.Clone(ways[order[n]]), o)
-			order = append(order, c.To)
+			ways[to] = append(slices.Clone(ways[order[n]]), o)
+			order = append(order, to)
 		}
 	}
-	var list [][]*oracle.Op
-	for _, name := range order {
-		list = append(list, ways[name])
+	var list [][]*spec.Operation
+	for _, st := range order {
+		list = append(list, ways[st])
 	}
 	return list
 }
 
-// step looks for a call by which the actor moves the record, and returns what
-// becomes of it.
-func step[R any](h *world.Harness[R], o *oracle.Op, row driver.Row, actor string) (oracle.Call, driver.Row, bool) {
-	for c := range h.M.Cases(o, h.M.StateOf(row.State)) {
-		c.Call.Actor, c.Call.At, c.Call.Peers = actor, h.Clock, nil
-		if v := h.M.Decide(o, row, c.Call); oracle.Moves(v) {
-			return c.Clone().Call, v.Row, true
-		}
+// leads is the state that an operation always takes a record to; nil where it does not.
+func leads(m *spec.Machine, o *spec.Operation, from *spec.State) *spec.State {
+	switch {
+	case m.Class(from, o) != spec.Transition || len(o.Choose) > 0:
+		return nil
+	case o.Same:
+		return from
 	}
-	return oracle.Call{}, driver.Row{}, false
+	return o.To.State
 }
 
-// walk makes the calls of a way by the newest handle of the record.
-func walk[R any](ctx context.Context, h *world.Harness[R], held *fsm.Held[R], path []*oracle.Op) error {
+// moving looks for a call by which the actor moves the record, and returns what
+// becomes of it.
+func moving[R any](h *world.Harness[R], o *spec.Operation, r interp.Record, actor string) (interp.Call, interp.Record, bool) {
+	for _, c := range h.S.Cases.Calls(o) {
+		c.Actor, c.At = actor, h.Clock
+		if d, refusal := interp.Decide(h.M, r, c, interp.Others{}); refusal == nil && !d.RecordOnly {
+			return c, d.Record, true
+		}
+	}
+	return interp.Call{}, interp.Record{}, false
+}
+
+// goOn makes the calls of a way by the newest handle of the record.
+func goOn[R any](ctx context.Context, h *world.Harness[R], held *fsm.Held[R], path []*spec.Operation) error {
 	for _, o := range path {
 		rec := held.EngineNewest().Record()
-		row := h.S.D.Descriptor.Encode(&rec)
-		from := h.M.StateOf(row.State)
-		call, _, ok := step(h, o, row, held.Actor())
-		if !ok {
-			return fmt.Errorf("no call of %s is found for %s", o.Name, h.M.ShowRow(row))
-		}
-		out, end, err := h.D.Operations[o.Name].Held(ctx, held.EngineNewest(), call)
+		r, err := world.Record(h.M, h.S.D.Descriptor.Encode(&rec))
 		if err != nil {
 			return err
 		}
-		if is := h.M.StateOf(h.S.D.Descriptor.Encode(&out.Record).State).Name; end != is || is != o.Cells[from.Name].To {
-			return fmt.Errorf("%s led from %s to %s, the handle is of %s", o.Name, from.Name, is, end)
+		call, want, ok := moving(h, o, r, held.Actor())
+		if !ok {
+			return fmt.Errorf("no call of %s is found for %v", o.Name, r)
+		}
+		out, end, err := h.D.Operations[o.Name].Held(ctx, held.EngineNewest(), world.Sent(call))
+		if err != nil {
+			return err
+		}
+		if is := h.S.D.Descriptor.Encode(&out.Record).State; is != want.State.Stored() || end != want.State.Name {
+			return fmt.Errorf("%s led from %s to %s, the handle is of %s", o.Name, r.State.Name, is, end)
 		}
 	}
 	return nil
 }
 
-func workOn[R any](s *world.Suite[R], t *testing.T, st world.Store, end string, path []*oracle.Op) {
+// claimable is a record that a worker can claim, and then take on a way.
+func claimable[R any](h *world.Harness[R], pick *spec.Operation, path []*spec.Operation) (interp.Record, bool) {
+	for _, from := range world.Starts(h.M, pick) {
+		for _, first := range h.S.Cases.Sound(from) {
+			r, ok := first, true
+			for i, o := range append([]*spec.Operation{pick}, path...) {
+				call, next, moves := moving(h, o, r, theWorker)
+				if ok = moves; !ok {
+					break
+				}
+				call = h.New(call, "")
+				if _, _, refusal := interp.Step(h.M, interp.World{}.With(first), call); i == 0 && refusal != nil {
+					ok = false
+				}
+				r = next
+			}
+			if ok && h.Fits(first) {
+				return first, true
+			}
+		}
+	}
+	return interp.Record{}, false
+}
+
+func workOn[R any](s *world.Suite[R], t *testing.T, st world.Store, end string, path []*spec.Operation) {
 	h := s.NewHarness(t, st)
 	w := h.D.Worker.(*Working[R])
-	pick := s.M.OpNamed(w.Pick)
-	var c oracle.Case
-	for _, name := range s.M.Allowed(pick) {
-		if found, ok := pickable(s.M, pick, s.M.StateByName[name], nil); ok {
-			c = found
-			break
-		}
+	first, ok := claimable(h, s.M.Operation(w.Pick), path)
+	if !ok {
+		t.Skip("no record is found that a worker can claim and take there")
 	}
-	if c.Row.ID == "" {
-		t.Skip("no record is found that a worker can claim")
-	}
-	row := c.Row
-	for _, o := range append([]*oracle.Op{pick}, path...) {
-		_, next, ok := step(h, o, row, theWorker)
-		if !ok {
-			t.Skipf("no record is found of which a worker can %s", o.Name)
-		}
-		row = next
-	}
-	seed(h, c.Row)
+	h.Seed(first)
 	ctx, stop := context.WithTimeout(h.Ctx, 2*patience)
 	defer stop()
-	id, broke := c.Row.ID, errors.New("broke")
+	id, broke := first.ID, errors.New("broke")
 	rev := func(r R) int64 { return s.D.Descriptor.Encode(&r).Rev }
 	work := func(ctx context.Context, held *fsm.Held[R]) error {
-		if err := walk(ctx, h, held, path); err != nil {
+		if err := goOn(ctx, h, held, path); err != nil {
 			return err
 		}
 		r := held.EngineNewest().Record()
@@ -205,7 +225,7 @@ func workOn[R any](s *world.Suite[R], t *testing.T, st world.Store, end string, 
 }
 
 // workLog looks at what a worker has written.
-func workLog[R any](h *world.Harness[R], id string, w *Working[R], path []*oracle.Op, lease time.Duration) {
+func workLog[R any](h *world.Harness[R], id string, w *Working[R], path []*spec.Operation, lease time.Duration) {
 	h.T.Helper()
 	n, beats := 0, 0 // beats: since the last step of the work
 	for e, err := range h.D.History(h.Ctx, id) {
@@ -213,18 +233,18 @@ func workLog[R any](h *world.Harness[R], id string, w *Working[R], path []*oracl
 			h.T.Fatal(err)
 		}
 		n++
-		want := h.M.OpNamed(w.Beat)
+		want := h.M.Operation(w.Beat)
 		switch {
 		case n == 1:
 			continue // how the record came here
 		case n == 2:
-			want = h.M.OpNamed(w.Pick)
-		case len(path) > 0 && e.Operation == path[0].StoredName:
+			want = h.M.Operation(w.Pick)
+		case len(path) > 0 && e.Operation == path[0].Stored():
 			want, path, beats = path[0], path[1:], 0
 		default:
 			beats++
 		}
-		if e.Operation != want.StoredName || e.Actor != theWorker || strings.HasPrefix(e.RequestID, "sys:") != (h.M.RequestID == "none") {
+		if e.Operation != want.Stored() || e.Actor != theWorker || strings.HasPrefix(e.RequestID, "sys:") != (h.M.RequestID == spec.None) {
 			h.T.Errorf("event %d is %s of %q under request %q; want %s of the worker", n, e.Operation, e.Actor, e.RequestID, want.Name)
 		}
 	}
@@ -238,9 +258,12 @@ func workLog[R any](h *world.Harness[R], id string, w *Working[R], path []*oracl
 	if err != nil {
 		h.T.Fatal(err)
 	}
-	row := h.S.D.Descriptor.Encode(&rec)
-	until := driver.Time(fsmcases.AsSent(h.Clock).Add(lease))
-	if v, ok := row.Values[h.M.FieldByName[w.Deadline].Index].(time.Time); !ok || !v.Equal(until) {
-		h.T.Errorf("it is held until %v, want %v", row.Values[h.M.FieldByName[w.Deadline].Index], until)
+	r, err := world.Record(h.M, h.S.D.Descriptor.Encode(&rec))
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	until := interp.Time(fsmcases.AsSent(h.Clock).Add(lease))
+	if got := r.Value(h.M, h.M.Field(w.Deadline)); got != until {
+		h.T.Errorf("it is held until %v, want %v", got, until)
 	}
 }

@@ -38,7 +38,7 @@ type faulty struct {
 }
 
 // faultTally counts the faults of one operator.
-type faultTally struct{ planted, noticed, byTable, equivalent int }
+type faultTally struct{ planted, noticed, byEngine, equivalent int }
 
 // TestPlantedFaults plants a fault of each operator into the generated code of random
 // machines, and counts those that their generated tests notice. What changes nothing that
@@ -58,7 +58,7 @@ func TestPlantedFaults(t *testing.T) {
 	binary := filepath.Join(module.Dir, "many.test")
 	module.Run("go", slices.Concat([]string{"test", "-c", "-vet=off", "-o", binary}, outside.Fast, []string{"."})...)
 	for _, m := range machines {
-		if noticed, out := notices(t, binary, m.name, "(cases|table)", "FSMGEN_MUTANT=0"); noticed {
+		if noticed, out := notices(t, binary, m.name, "(cases|engine)", "FSMGEN_MUTANT=0"); noticed {
 			t.Fatalf("%s: the tests fail without a fault:\n%s", m.name, out)
 		}
 	}
@@ -69,18 +69,18 @@ func TestPlantedFaults(t *testing.T) {
 		wg.Go(func() {
 			for f := range next {
 				noticed, _ := notices(t, binary, f.machine, "cases", f.Env())
-				byTable, _ := notices(t, binary, f.machine, "table", f.Env())
+				byEngine, _ := notices(t, binary, f.machine, "engine", f.Env())
 				mu.Lock()
 				table[f.Kind].planted++
 				if noticed {
 					table[f.Kind].noticed++
 				}
-				if byTable {
-					table[f.Kind].byTable++
+				if byEngine {
+					table[f.Kind].byEngine++
 				}
 				switch {
-				case byTable && !noticed:
-					t.Logf("the table alone notices %s: %s", f.group, f.Name())
+				case byEngine && !noticed:
+					t.Logf("the engine's suites alone notice %s: %s", f.group, f.Name())
 				case !noticed:
 					t.Logf("nobody notices %s: %s", f.group, f.Name()) // equivalent, or a hole: a reader judges
 				}
@@ -96,10 +96,10 @@ func TestPlantedFaults(t *testing.T) {
 	sum := faultTally{}
 	for _, kind := range slices.Sorted(maps.Keys(table)) {
 		x := table[kind]
-		t.Logf("%-14s %4d planted %4d noticed by the cases, %4d by the table; %4d not planted, since they are equivalent", kind, x.planted, x.noticed, x.byTable, x.equivalent)
-		sum.planted, sum.noticed, sum.byTable, sum.equivalent = sum.planted+x.planted, sum.noticed+x.noticed, sum.byTable+x.byTable, sum.equivalent+x.equivalent
+		t.Logf("%-14s %4d planted %4d noticed by the cases, %4d by the suites of the engine; %4d not planted, since they are equivalent", kind, x.planted, x.noticed, x.byEngine, x.equivalent)
+		sum.planted, sum.noticed, sum.byEngine, sum.equivalent = sum.planted+x.planted, sum.noticed+x.noticed, sum.byEngine+x.byEngine, sum.equivalent+x.equivalent
 	}
-	t.Logf("%d machines, %d faults, %d noticed by the cases, %d by the table, %d equivalent", len(machines), sum.planted, sum.noticed, sum.byTable, sum.equivalent)
+	t.Logf("%d machines, %d faults, %d noticed by the cases, %d by the suites of the engine, %d equivalent", len(machines), sum.planted, sum.noticed, sum.byEngine, sum.equivalent)
 	if sum.planted < len(machines) || sum.noticed*100 < floor*sum.planted {
 		t.Errorf("%d of %d faults are noticed, want %d %% and at least one fault in each machine", sum.noticed, sum.planted, floor)
 	}

@@ -107,7 +107,7 @@ func TestFoundMachines(t *testing.T) {
 		case campaign.On():
 			stores = map[int]string{0: "sqlite", 4: "postgres"}[i%8]
 		}
-		files, err := gen.Generate(m, gen.Options{Package: name, TestStore: stores, EngineTests: true})
+		files, err := gen.Generate(m, gen.Options{Package: name, Spec: filepath.ToSlash(specOf(name)), TestStore: stores, EngineTests: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,6 +162,7 @@ func draw(t *testing.T) []sound {
 // options are those of a seed, so that it can be repeated alone.
 func options(seed uint64) gen.Options {
 	o := gen.Options{Package: fmt.Sprintf("random%d", seed), EngineTests: true}
+	o.Spec = filepath.ToSlash(specOf(o.Package))
 	if *share > 0 && seed%*share == 0 {
 		o.TestStore = "sqlite"
 	}

@@ -71,11 +71,15 @@ func runner(module outside.Module, machines []sound) {
 			}
 			module.Write(filepath.Join(m.name, name), f.Data)
 		}
+		module.Write(specOf(m.name), []byte(m.text))
 		fmt.Fprintf(&imports, "\t%s \"github.com/fsmgen/fsmgen/outside/many/%s\"\n", m.name, m.name)
-		fmt.Fprintf(&calls, "\trun(t, %q, %s.Test%s, %s.Test%sTable, %s.TestEngine)\n", m.name, m.name, spec.GoName(m.machine), m.name, spec.GoName(m.machine), m.name)
+		fmt.Fprintf(&calls, "\trun(t, %q, %s.Test%s, %s.TestEngine)\n", m.name, m.name, spec.GoName(m.machine), m.name)
 	}
 	module.Write("many_test.go", fmt.Appendf(nil, program, imports.String(), limit.Nanoseconds(), calls.String()))
 }
+
+// specOf is the file of a specification, as seen from the folder in which the tests of all run.
+func specOf(name string) string { return filepath.Join(name, name+".yaml") }
 
 // verdict stands before what the tests of one machine said.
 var verdict = regexp.MustCompile(`(?m)^    --- FAIL: TestMany/`)
@@ -91,13 +95,12 @@ import (
 
 const limit = time.Duration(%d)
 
-func run(t *testing.T, name string, cases, table, engine func(*testing.T)) {
+func run(t *testing.T, name string, cases, engine func(*testing.T)) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
 		late := time.AfterFunc(limit, func() { panic("the tests of " + name + " take longer than " + limit.String()) })
 		defer late.Stop()
 		t.Run("cases", cases)
-		t.Run("table", table)
 		t.Run("engine", engine)
 	})
 }

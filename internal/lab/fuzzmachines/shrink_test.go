@@ -2,6 +2,7 @@ package fuzzmachines_test
 
 import (
 	"math/rand/v2"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -111,7 +112,7 @@ func generated(name, text string, o gen.Options) (sound, bool) {
 	if m == nil || found.HasErrors() {
 		return sound{}, false
 	}
-	o.Package, o.EngineTests = name, true
+	o.Package, o.Spec, o.EngineTests = name, filepath.ToSlash(specOf(name)), true
 	files, err := gen.Generate(m, o)
 	return sound{name, m.Name, text, files, o.TestStore}, err == nil
 }

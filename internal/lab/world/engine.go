@@ -4,32 +4,26 @@ import (
 	"context"
 	"iter"
 
-	"github.com/fsmgen/fsmgen/internal/lab/oracle"
+	"github.com/fsmgen/fsmgen/internal/interp"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // Durable is one generated machine, opened on a store: everything goes by the methods of the
 // generated package.
 type Durable[R any] struct {
-	Do   func(ctx context.Context, operation string, at fsm.Target, c oracle.Call) (fsm.Outcome[R], error)
+	Do   func(ctx context.Context, operation string, at fsm.Target, c fsmcases.Call) (fsm.Outcome[R], error)
 	Core *fsm.Machine[R]
 	*Engine[R]
 
 	on func(machine any) *Durable[R]
 }
 
-// extended is a machine as the suites reach it. Without an engine, which only our own suites
-// have, what is no operation goes by the core.
-func extended[R any](d *oracle.Durable[R], engine func(machine any) *Engine[R]) *Durable[R] {
-	e := &Engine[R]{
-		Record: d.Core.Record, History: d.Core.History, Sweep: d.Core.Sweep, Startup: d.Core.Startup, Deliver: d.Core.Deliver,
-	}
-	if engine != nil {
-		e = engine(d.Machine)
-	}
+// extended is a machine as the suites reach it.
+func extended[R any](d *fsmcases.Durable[R], engine func(machine any) *Engine[R]) *Durable[R] {
 	return &Durable[R]{
-		Do: d.Do, Core: d.Core, Engine: e,
+		Do: d.Do, Core: d.Core, Engine: engine(d.Machine),
 		on: func(machine any) *Durable[R] { return extended(d.On(machine), engine) },
 	}
 }
@@ -45,7 +39,7 @@ type Engine[R any] struct {
 	Sweep      func(ctx context.Context) (int, error)                          // nil when no trigger waits for a time
 	Startup    func(ctx context.Context) (int, error)                          // nil when nothing runs at startup
 	Deliver    func(ctx context.Context) (int, error)                          // nil without effects that are delivered
-	Lookups    map[string]Find[R]                                              // by name
+	Lookups    map[string]Find[R]                                              // by name; the inputs are the values of the fields
 	// Batch makes the calls that collect makes, all or none.
 	Batch func(ctx context.Context, collect func(machine any) error) ([]fsm.Outcome[R], error)
 	// Join is the machine within a transaction of the caller's own.
@@ -54,10 +48,12 @@ type Engine[R any] struct {
 	Hold func(r R, actor string) Holding[R]
 	// Bare opens the machine without its effects; nil for a machine without any.
 	Bare func(ctx context.Context, store fsm.Store) error
-	// Worker is an *enginetest.Working; nil for a machine that no workers run over. A user's
-	// test does not know the type, so that it links no workers.
+	// Worker is an *enginetest.Working; nil for a machine that no workers run over.
 	Worker any
 }
+
+// Find is how the suites reach a look-up: the values of its fields are the inputs of c.
+type Find[R any] func(ctx context.Context, c fsmcases.Call, p fsm.Page) ([]R, fsm.Page, error)
 
 // Holding is what a handle shows of its record.
 type Holding[R any] struct {
@@ -71,25 +67,33 @@ type Holding[R any] struct {
 
 // Ways are further ways to call one operation, besides Do.
 type Ways[R any] struct {
-	Pick func(ctx context.Context, n int, c oracle.Call) ([]fsm.Outcome[R], error) // with `next`; n 0 is the form for one
+	Pick func(ctx context.Context, n int, c fsmcases.Call) ([]fsm.Outcome[R], error) // with `next`; n 0 is the form for one
 	// Enter makes or picks by the machine as an actor has it; n 0 is the form for one.
-	Enter func(ctx context.Context, n int, c oracle.Call) ([]fsm.Outcome[R], error)
+	Enter func(ctx context.Context, n int, c fsmcases.Call) ([]fsm.Outcome[R], error)
 	// Held calls by a handle, as the actor of which the call is made. End is the
 	// state whose type the result has, or "recorded".
-	Held func(ctx context.Context, h *fsm.Held[R], c oracle.Call) (out fsm.Outcome[R], end string, err error)
+	Held func(ctx context.Context, h *fsm.Held[R], c fsmcases.Call) (out fsm.Outcome[R], end string, err error)
 }
 
-// Many makes one call on each target, or one creation for each call, in one transaction.
-func (d *Durable[R]) Many(ctx context.Context, operation string, at []fsm.Target, calls []oracle.Call) ([]fsm.Outcome[R], error) {
+// Many makes calls in one transaction.
+func (d *Durable[R]) Many(ctx context.Context, calls []interp.Call) ([]fsm.Outcome[R], error) {
 	return d.Batch(ctx, func(machine any) error {
 		in := d.on(machine)
-		for i, c := range calls {
-			if _, err := in.Do(ctx, operation, at[i], c); err != nil {
+		for _, c := range calls {
+			if _, err := in.Do(ctx, c.Op.Name, Target(c), Sent(c)); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// Target is the record that a call names; nil where it makes one, or the store picks.
+func Target(c interp.Call) fsm.Target {
+	if len(c.Op.Creates) > 0 || c.ID == "" {
+		return nil
+	}
+	return fsm.Ref{ID: c.ID, Rev: c.ExpectedRev}
 }
 
 // In is the machine within a transaction of the caller's own.

@@ -2,36 +2,45 @@ package world
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
+	"maps"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/fsmgen/fsmgen/runtime/fsmcases"
-
-	"github.com/fsmgen/fsmgen/internal/lab/oracle"
+	"github.com/fsmgen/fsmgen/internal/interp"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
+	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/spec"
 )
 
-// Harness runs calls on an opened machine and on the model beside it, and
-// compares what both answer and what both hold.
+// Suite is one run of tests over many records, with what it has counted.
+type Suite[R any] struct {
+	M      *spec.Machine
+	D      fsmcases.Package[R]
+	Cases  *Cases
+	Stores []Store // besides memstore
+	Engine func(machine any) *Engine[R]
+
+	DurableCount, PromptCount int
+}
+
+// Harness runs calls on an opened machine and on the world beside it, and compares what both
+// answer and what both hold.
 type Harness[R any] struct {
 	T     *testing.T
 	S     *Suite[R]
-	M     *Model
+	M     *spec.Machine
 	Ctx   context.Context
 	Store fsm.Store
 	D     *Durable[R]
 	W     *World
-	Fx    *oracle.Effects
+	Fx    *fsmcases.Effects
 	Clock time.Time
-	N     int // for request ids
-	Note  func(Step[R])
+	N     int                    // for request ids
 	Known map[string][]fsm.Event // logs that were compared, as they were found then
 
 	opts []fsm.Option // of each opening
@@ -40,31 +49,22 @@ type Harness[R any] struct {
 // NewHarness opens the machine on an empty store.
 func (s *Suite[R]) NewHarness(t *testing.T, st Store, opts ...fsm.Option) *Harness[R] {
 	t.Helper()
-	h := &Harness[R]{T: t, S: s, M: s.M, Ctx: t.Context(), Store: st.Open(t), W: newWorld(s.M), Clock: oracle.TheNow.Add(17 * time.Second)}
-	h.W.now = func() time.Time { return h.Clock }
-	h.Fx = &oracle.Effects{Sources: map[string]oracle.Call{}}
-	for _, o := range s.M.Ops {
-		h.Fx.Sources[o.Name] = oracle.Call{Inputs: s.M.sourceInputs(o)}
+	h := &Harness[R]{T: t, S: s, M: s.M, Ctx: t.Context(), Store: st.Open(t), Clock: Noon.Add(17 * time.Second), opts: opts}
+	h.W = newWorld(s.M, func() time.Time { return h.Clock })
+	h.Fx = &fsmcases.Effects{Sources: map[string]fsmcases.Call{}, Fail: map[string]bool{}}
+	for _, o := range s.M.Operations {
+		c := s.Cases.fired(o)
+		h.W.Sources[o], h.Fx.Sources[o.Name] = c.Inputs, Sent(c)
 	}
 	if err := s.D.Migrate(h.Ctx, h.Store); err != nil {
 		t.Fatalf("Migrate: %v", err)
 	}
-	h.opts = opts
 	h.open()
 	if h.D.Startup != nil { // finds nothing; Deliver asks for it
 		if _, err := h.D.Startup(h.Ctx); err != nil {
 			t.Fatalf("Startup of an empty store: %v", err)
 		}
 	}
-	return h
-}
-
-// TracedHarness is NewHarness; what is done in it is part of a trace, if there is one.
-func (s *Suite[R]) TracedHarness(t *testing.T, st Store) *Harness[R] {
-	t.Helper()
-	h := s.NewHarness(t, st)
-	h.Note = s.Note
-	h.traced(Step[R]{Kind: "walk"})
 	return h
 }
 
@@ -84,218 +84,198 @@ func (h *Harness[R]) open() {
 
 // RequestID returns a request id that was not used; none when the machine has none.
 func (h *Harness[R]) RequestID() string {
-	if h.M.RequestID == "none" {
+	if h.M.RequestID == spec.None {
 		return ""
 	}
 	h.N++
 	return fmt.Sprintf("request-%d", h.N)
 }
 
+// New is a call under a request of its own, on a record as it is now. A system operation has none.
+func (h *Harness[R]) New(c interp.Call, id string) interp.Call {
+	c.ID, c.ExpectedRev, c.RequestID = id, 0, ""
+	if len(c.Op.Creates) == 0 {
+		c.ExpectedRev = h.W.Records[id].Rev
+	}
+	if c.Op.By != spec.BySystem {
+		c.RequestID = h.RequestID()
+	}
+	return c
+}
+
 // Timed is the call with the clock's time when it names none.
-func (h *Harness[R]) Timed(c oracle.Call) oracle.Call {
+func (h *Harness[R]) Timed(c interp.Call) interp.Call {
 	if c.At.IsZero() {
 		c.At = h.Clock
 	}
 	return c
 }
 
-// Create makes a record in both and compares.
-func (h *Harness[R]) Create(what string, o *oracle.Op, c oracle.Call) (fsm.Outcome[R], Expected) {
+// Fits reports whether records can be put into the store: they break no rule, and none that
+// only one of them may have.
+func (h *Harness[R]) Fits(list ...interp.Record) bool {
+	w := h.W.World
+	for _, r := range list {
+		if _, taken := w.Records[r.ID]; taken || !MustHold(h.M, r) || r.UpdatedAt.Before(r.CreatedAt) {
+			return false
+		}
+		w = w.With(r)
+	}
+	return !w.Clash(h.M)
+}
+
+// Seed puts records into the store and the world. They have revision 1.
+func (h *Harness[R]) Seed(list ...interp.Record) {
 	h.T.Helper()
-	want := h.W.Create(o, h.Timed(c))
-	got, err := h.D.Do(h.Ctx, o.Name, nil, c)
-	h.Compare(what, o, c, want, got, err)
-	h.traced(Step[R]{Kind: "step", Operation: o.Name, At: fsm.Ref{ID: c.ID}, Call: h.Timed(c), Outcome: got, Err: err})
-	return got, want
+	for _, r := range list {
+		r.Rev = 1
+		if err := fsmtest.Seed(h.Ctx, h.Store, h.S.D.Descriptor.Schema, Row(h.M, r)); err != nil {
+			h.T.Fatal(err)
+		}
+		h.W.World = h.W.With(r)
+	}
 }
 
-// Call runs an operation on a named record in both and compares.
-func (h *Harness[R]) Call(what string, o *oracle.Op, at fsm.Target, c oracle.Call) (fsm.Outcome[R], Expected) {
+// Call makes a call in both and compares.
+func (h *Harness[R]) Call(what string, c interp.Call) Answer { return h.CallOn(what, Target(c), c) }
+
+// CallOn is Call by a target that stands for the record of the call.
+func (h *Harness[R]) CallOn(what string, at fsm.Target, c interp.Call) Answer {
 	h.T.Helper()
-	ref := at.Ref()
-	ran := len(h.Fx.Done())
-	want := h.W.Call(o, ref.ID, ref.Rev, h.Timed(c))
-	got, err := h.D.Do(h.Ctx, o.Name, at, c)
-	if err != nil {
-		Settle(h.Fx, ran, 0) // a step of `then` that was refused took the effects before it along
-	}
-	h.Compare(what, o, c, want, got, err)
-	h.traced(Step[R]{Kind: "step", Operation: o.Name, At: ref, Call: h.Timed(c), Outcome: got, Err: err})
-	return got, want
+	h.pure(what, c)
+	return h.Both(what, c, func() Answer { return h.W.Do(h.Timed(c)) }, func() ([]fsm.Outcome[R], error) {
+		out, err := h.D.Do(h.Ctx, c.Op.Name, at, Sent(c))
+		return []fsm.Outcome[R]{out}, err
+	})
 }
 
-// Compare looks at one answer.
-func (h *Harness[R]) Compare(what string, o *oracle.Op, c oracle.Call, want Expected, got fsm.Outcome[R], err error) {
+// Pick lets the store pick in both and compares; n 0 is the form for one record.
+func (h *Harness[R]) Pick(what string, c interp.Call, n int) Answer {
 	h.T.Helper()
-	if problem := h.diff(o, want, got, err); problem != "" {
-		h.T.Errorf("%s: %s: %s\n\tcall: %s, request %q", what, o.Name, problem, c, c.RequestID)
+	ways := h.D.Operations[c.Op.Name]
+	if ways.Pick == nil {
+		return h.Call(what, c)
+	}
+	return h.Both(what, c, func() Answer { return h.W.Pick(h.Timed(c), max(n, 1)) }, func() ([]fsm.Outcome[R], error) {
+		return ways.Pick(h.Ctx, n, Sent(c))
+	})
+}
+
+// Both does something in both and compares the answers and the effects.
+func (h *Harness[R]) Both(what string, c interp.Call, model func() Answer, machine func() ([]fsm.Outcome[R], error)) Answer {
+	h.T.Helper()
+	before, ran := len(h.W.performed), len(h.Fx.Done())
+	want := model()
+	got, err := machine()
+	if problem := h.diff(want, got, err); problem != "" {
+		h.T.Errorf("%s: %s: %s\n\tcall: %s", what, c.Op.Name, problem, shown(c))
+	}
+	h.settle(what, before, ran, want.Refusal != nil || c.ID == "")
+	return want
+}
+
+// shown is a call as a reader wants it.
+func shown(c interp.Call) string {
+	text := fmt.Sprintf("%s of %s@%d, request %q, actor %q, reason %q, at %s", c.Op.Name, c.ID, c.ExpectedRev, c.RequestID, c.Actor, c.Reason, c.At.Format(time.RFC3339Nano))
+	for _, name := range slices.Sorted(maps.Keys(c.Inputs)) {
+		text += fmt.Sprintf(", %s %s", name, c.Inputs[name])
+	}
+	return text
+}
+
+// settle compares the effects that ran since. Where something was taken back, effects of that
+// transaction may have run besides; they are forgotten.
+func (h *Harness[R]) settle(what string, before, ran int, undone bool) {
+	h.T.Helper()
+	want, got := h.W.performed[before:], h.Fx.Done()[ran:]
+	kept := slices.DeleteFunc(slices.Clone(got), func(p fsmcases.Performed) bool {
+		return undone && p.InTx && !slices.Contains(want, p)
+	})
+	if !slices.Equal(want, kept) {
+		h.T.Errorf("%s: the effects %v were performed, want %v", what, got, want)
+	}
+	h.Fx.Mu.Lock()
+	defer h.Fx.Mu.Unlock()
+	h.Fx.Performed = append(h.Fx.Performed[:ran:ran], kept...)
+}
+
+// SetFail lets an effect fail, or work again.
+func (h *Harness[R]) SetFail(effect string, fail bool) {
+	h.Fx.Mu.Lock()
+	defer h.Fx.Mu.Unlock()
+	h.Fx.Fail[effect], h.W.Fail[effect] = fail, fail
+}
+
+// Deliver runs Deliver in both and compares what happened. An effect that fails is told of, and
+// one whose next step is refused as well.
+func (h *Harness[R]) Deliver(what string) {
+	h.T.Helper()
+	if h.D.Deliver == nil {
+		return
+	}
+	before, ran := len(h.W.performed), len(h.Fx.Done())
+	want, waits := h.W.Deliver(h.Clock)
+	got, err := h.D.Deliver(h.Ctx)
+	if told := countEffectErrors(err); told != waits || waits > 0 != errors.Is(err, fsm.ErrEffect) || got != want {
+		h.T.Errorf("%s: Deliver performs %d effects and tells of %d (%v), want %d and %d", what, got, told, err, want, waits)
+	}
+	h.settle(what, before, ran, waits > 0)
+}
+
+// countEffectErrors counts the effects that an error of Deliver tells of. One
+// that tells of anything else counts as -1.
+func countEffectErrors(err error) int {
+	if err == nil {
+		return 0
+	}
+	if list, ok := err.(interface{ Unwrap() []error }); ok {
+		n := 0
+		for _, e := range list.Unwrap() {
+			k := countEffectErrors(e)
+			if k < 0 {
+				return -1
+			}
+			n += k
+		}
+		return n
+	}
+	if _, ok := err.(*fsm.EffectError); !ok {
+		return -1
+	}
+	return 1
+}
+
+// Sweep runs Sweep in both and compares.
+func (h *Harness[R]) Sweep(what string) {
+	h.T.Helper()
+	if h.D.Sweep != nil {
+		h.byItself(what, "Sweep", h.W.Sweep, h.D.Sweep)
 	}
 }
 
-func (h *Harness[R]) diff(o *oracle.Op, want Expected, got fsm.Outcome[R], err error) string {
-	if want.Code == fsm.ErrEffect {
-		if !errors.Is(err, fsm.ErrEffect) || !errors.Is(err, fsmcases.ErrEffect) {
-			return fmt.Sprintf("%v, want the effect's own error within a *fsm.EffectError", err)
-		}
-		return ""
+// Recover opens the machine again, as after a crash, runs Startup in both and compares.
+func (h *Harness[R]) Recover(what string) {
+	h.T.Helper()
+	if h.D.Startup != nil {
+		h.open()
+		h.byItself(what, "Startup", h.W.Startup, h.D.Startup)
 	}
-	if want.Code != "" {
-		if err == nil {
-			return fmt.Sprintf("was taken, want %s", h.M.ShowVerdict(want.Verdict))
-		}
-		var r *fsm.Refusal
-		if !errors.As(err, &r) {
-			return fmt.Sprintf("%T (%v), want a refusal with code %s", err, err, string(want.Code))
-		}
-		if want.Code == fsm.ErrStale && (r.Code == want.Code) && (r.Rev != want.stale[0] || r.Expected != want.stale[1]) {
-			return fmt.Sprintf("stale at revision %d, expected %d; want %v", r.Rev, r.Expected, want.stale)
-		}
-		if want.step != nil {
-			o = want.step
-		}
-		return h.M.DiffRefusal(o, "", driver.Row{}, want.Verdict, err, h.S.D.Errors)
-	}
-	if err != nil {
-		return fmt.Sprintf("refused: %v", err)
-	}
-	var d oracle.Differences
-	if wrong := h.M.DiffRows(want.row, h.S.D.Descriptor.Encode(&got.Record)); wrong != "" {
-		d.Note("outcome: %s", wrong)
-	}
-	d.Add("Replayed", want.replayed, got.Replayed)
-	d.Add("RecordOnly", want.recordOnly, got.RecordOnly)
-	d.Add("Existing", want.Existing, got.Existing)
-	d.Add("Current", want.current.Ref(), got.Current)
-	d.Add("CurrentState", h.M.StateOf(want.current.State).Name, got.CurrentState)
-	d.Add("as a target the outcome", want.row.Ref(), got.Ref())
-	if want.Existing {
-		return d.String()
-	}
-	d.Add("number of events", len(want.events), len(got.Events))
-	for i := range min(len(want.events), len(got.Events)) {
-		if wrong := h.M.diffLogged(want.events[i], got.Events[i]); wrong != "" {
-			d.Note("event %d: %s", i, wrong)
-		}
-	}
-	return d.String()
 }
 
-// diffLogged compares one event of a log.
-func (m *Model) diffLogged(want Logged, got fsm.Event) string {
-	var d oracle.Differences
-	d.Add("id", want.ID, got.ID)
-	d.Add("rev", want.Rev, got.Rev)
-	d.Add("n", want.N, got.N)
-	d.Add("operation", want.Operation, got.Operation)
-	d.Add("name", want.Name, got.Name)
-	d.Add("from", want.From, got.From)
-	d.Add("to", want.To, got.To)
-	d.Add("at", want.At, got.At)
-	d.Add("actor", want.Actor, got.Actor)
-	d.Add("reason", want.Reason, got.Reason)
-	if want.RequestID != "" || want.Cause != "" {
-		d.Add("request id", want.RequestID, got.RequestID)
+func (h *Harness[R]) byItself(what, name string, model func(time.Time) int, machine func(context.Context) (int, error)) {
+	h.T.Helper()
+	before, ran := len(h.W.performed), len(h.Fx.Done())
+	want := model(h.Clock)
+	got, err := machine(h.Ctx)
+	if err != nil || got != want {
+		h.T.Errorf("%s: %s moved %d records (%v), want %d", what, name, got, err, want)
 	}
-	if want.RequestID != "" && !want.machine {
-		d.Add("request n", int64(-1), got.RequestN)
-	} else if want.machine && got.RequestN < 0 && want.Operation != "seed" {
-		d.Note("request n %d, want the index within the machine's request", got.RequestN)
-	}
-	d.Add("cause", want.Cause, got.Cause)
-	version := m.Version
-	if want.Operation == "seed" {
-		version = 0 // made up: see Seed
-	}
-	d.Add("version", version, got.Version)
-	d.Add("guard", want.Guard, got.Guard)
-	for k, v := range want.Labels {
-		d.Add("label "+k, v, got.Labels[k])
-	}
-	d.Add("number of labels", len(want.Labels), len(got.Labels))
-	if got.Sum != driver.Checksum(&got) {
-		d.Note("the checksum is wrong")
-	}
-	if want.Operation == "seed" {
-		return d.String()
-	}
-	if wrong := m.diffInputs(want, got); wrong != "" {
-		d.Note("%s", wrong)
-	}
-	if want.N == 0 {
-		var changes map[string]json.RawMessage
-		if err := json.Unmarshal([]byte(got.Changes.String()), &changes); err != nil {
-			d.Note("changes %s: %v", got.Changes, err)
-		}
-		w := slices.Clone(want.changed)
-		slices.Sort(w)
-		d.Add("changed fields", strings.Join(w, ", "), strings.Join(oracle.SortedKeys(changes), ", "))
-	}
-	return d.String()
+	h.settle(what, before, ran, true)
+	h.Same(what)
 }
 
-// diffInputs compares the inputs that an event holds.
-func (m *Model) diffInputs(want Logged, got fsm.Event) string {
-	o := m.byStored(want.Operation)
-	var sent map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(got.Inputs.String()), &sent); err != nil && (len(o.InputList) > 0 || got.Inputs.String() != "") {
-		return fmt.Sprintf("inputs %q: %v", got.Inputs, err)
-	}
-	for name := range sent {
-		if o.InputNamed(name) == nil {
-			return fmt.Sprintf("the event has an input %q", name)
-		}
-	}
-	for _, in := range o.InputList {
-		v, err := inputValue(in, sent[in.Name])
-		if err != nil || v != want.inputs[in.Name] {
-			return fmt.Sprintf("input %s is logged as %s (%v), want %s", in.Name, sent[in.Name], err, oracle.Show(want.inputs[in.Name]))
-		}
-	}
-	return ""
-}
-
-// inputValue reads a value of an event.
-func inputValue(in *oracle.InputInfo, raw json.RawMessage) (any, error) {
-	if len(raw) == 0 || string(raw) == "null" {
-		return nil, nil
-	}
-	switch in.Kind {
-	case driver.KindInt, driver.KindCounter, driver.KindSequence:
-		var n int64
-		err := json.Unmarshal(raw, &n)
-		return n, err
-	case driver.KindBool:
-		var b bool
-		err := json.Unmarshal(raw, &b)
-		return b, err
-	case driver.KindTime:
-		var t time.Time
-		err := json.Unmarshal(raw, &t)
-		return driver.Time(t), err
-	case driver.KindJSON:
-		if string(raw) == `{"$json":null}` {
-			return "null", nil
-		}
-		return string(raw), nil
-	case driver.KindSet:
-		return string(raw), nil
-	}
-	var s string
-	err := json.Unmarshal(raw, &s)
-	return s, err
-}
-
-func (m *Model) byStored(word string) *oracle.Op {
-	for _, o := range m.Ops {
-		if o.StoredName == word {
-			return o
-		}
-	}
-	return nil
-}
-
-// Same compares all that the store holds with all that the model holds: every
-// record, every log, that every log folds to its record, and the effects.
+// Same compares all that the store holds with all that the world holds: every record, every
+// log, and that every log folds to its record.
 func (h *Harness[R]) Same(what string) {
 	h.T.Helper()
 	table, err := h.Store.Table(h.S.D.Descriptor.Schema)
@@ -309,20 +289,14 @@ func (h *Harness[R]) Same(what string) {
 				return err
 			}
 			n++
-			want, ok := h.W.Rows[row.ID]
-			if !ok {
-				h.T.Errorf("%s: there is a record %q: %s", what, row.ID, h.M.ShowRow(row))
-				continue
-			}
-			if d := h.M.DiffRows(want, normal(row)); d != "" {
+			if d := DiffRow(h.M, h.W.Records[row.ID], row); d != "" {
 				h.T.Errorf("%s: stored record %q: %s", what, row.ID, d)
 			}
 		}
-		if n != len(h.W.Rows) {
-			h.T.Errorf("%s: %d records are stored, want %d", what, n, len(h.W.Rows))
+		if n != len(h.W.Records) {
+			h.T.Errorf("%s: %d records are stored, want %d", what, n, len(h.W.Records))
 		}
-		logs := h.W.Logs()
-		for _, id := range oracle.SortedKeys(h.W.Rows) {
+		for _, id := range slices.Sorted(maps.Keys(h.W.Records)) {
 			var events []fsm.Event
 			for e, err := range r.Events(id, 0) {
 				if err != nil {
@@ -330,77 +304,11 @@ func (h *Harness[R]) Same(what string) {
 				}
 				events = append(events, e)
 			}
-			h.SameLog(what, id, logs[id], events)
+			h.SameLog(what, id, events)
 		}
 		return nil
 	})
 	if err != nil {
 		h.T.Errorf("%s: read the store: %v", what, err)
 	}
-	got := h.Fx.Done()
-	if len(got) != len(h.W.performed) {
-		h.T.Errorf("%s: %d effects were performed, want %d: %v", what, len(got), len(h.W.performed), got)
-		return
-	}
-	for i, p := range h.W.performed {
-		if got[i] != p {
-			h.T.Errorf("%s: effect %d is %+v, want %+v", what, i, got[i], p)
-		}
-	}
-}
-
-// SameLog compares one log. What is as it was when it was compared before is right still:
-// a log only grows, in the model too.
-func (h *Harness[R]) SameLog(what, id string, want []*Logged, events []fsm.Event) {
-	h.T.Helper()
-	if len(events) != len(want) {
-		h.T.Errorf("%s: the log of %q has %d events, want %d", what, id, len(events), len(want))
-		return
-	}
-	if reflect.DeepEqual(events, h.Known[id]) {
-		return
-	}
-	if h.Known == nil {
-		h.Known = map[string][]fsm.Event{}
-	}
-	h.Known[id] = events
-	for i := range want {
-		if d := h.M.diffLogged(*want[i], events[i]); d != "" {
-			h.T.Errorf("%s: event %d of %q: %s", what, i, id, d)
-		}
-	}
-	r, err := h.S.D.Fold(events)
-	if err != nil {
-		h.T.Errorf("%s: fold of the log of %q: %v", what, id, err)
-		return
-	}
-	if d := h.M.DiffRows(h.W.Rows[id], h.S.D.Descriptor.Encode(&r)); d != "" {
-		h.T.Errorf("%s: the log of %q folds to another record: %s", what, id, d)
-	}
-}
-
-// normal brings the times of a row into the form that compares with ==.
-func normal(r driver.Row) driver.Row {
-	r.CreatedAt, r.UpdatedAt = driver.Time(r.CreatedAt), driver.Time(r.UpdatedAt)
-	r.Values = slices.Clone(r.Values)
-	for i, v := range r.Values {
-		if t, ok := v.(time.Time); ok {
-			r.Values[i] = driver.Time(t)
-		}
-	}
-	return r
-}
-
-// Settle forgets what was performed in transactions that were rolled back before
-// the last one: of everything after the first before, the last n remain.
-func Settle(x *oracle.Effects, before, n int) {
-	x.Mu.Lock()
-	defer x.Mu.Unlock()
-	since := x.Performed[before:]
-	for _, p := range since[:max(0, len(since)-n)] {
-		if !p.InTx {
-			return // that cannot be taken back
-		}
-	}
-	x.Performed = append(x.Performed[:before:before], since[max(0, len(since)-n):]...)
 }

@@ -4,9 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"github.com/fsmgen/fsmgen/runtime/fsmcases"
-
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 )
 
