@@ -343,6 +343,8 @@ func termValue(m *spec.Machine, t spec.Term, r interp.Record, c interp.Call) int
 		return interp.Bool(t.Bool)
 	case spec.TermWord:
 		return interp.Word(t.Word.Name)
+	case spec.TermText:
+		return interp.String(t.Const)
 	}
 	return interp.Absent
 }

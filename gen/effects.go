@@ -263,6 +263,9 @@ func (s scope) value(v spec.Value, f *spec.Field) operand {
 	case spec.ValueBool:
 		return plain(spec.KindBool, nil, strconv.FormatBool(v.Bool))
 	case spec.ValueText:
+		if f.Type.Kind == spec.KindString || f.Type.Kind == spec.KindSet {
+			return textOperand(v.Const)
+		}
 		return plain(f.Type.Kind, nil, textConstant(f, v.Const))
 	}
 	enum := s.n.fieldEnum(f)

@@ -444,6 +444,8 @@ func (s *schemaText) term(t *spec.Term, row string) string {
 		return s.d.no
 	case spec.TermWord:
 		return quoteText(t.Word.Stored())
+	case spec.TermText:
+		return quoteText(t.Const)
 	}
 	panic(fmt.Sprintf("gen: %q cannot stand in an invariant", t.Text)) // the checks refuse it before
 }

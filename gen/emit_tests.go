@@ -179,7 +179,7 @@ func (e *testEmitter) vocabularies() {
 	for _, x := range n.enums {
 		words, stored = nil, nil
 		for _, v := range x.Values {
-			words, stored = append(words, v.Name), append(stored, v.Stored())
+			words, stored = append(words, spec.QuoteWord(v.Name)), append(stored, spec.QuoteWord(v.Stored()))
 		}
 		vocabulary(x.Type, "[]"+x.Type+"{"+strings.Join(x.Consts, ", ")+"}", words, stored, nil)
 	}

@@ -23,10 +23,11 @@ type operand struct {
 	kind spec.Kind
 	enum *enumNames
 	here presence
-	opt  string // with maybe: the Optional
-	val  string // the plain value; with maybe it is the zero value when there is none
-	word string // of a word of an enum: its name
-	num  *int64 // of an integer: its value
+	opt  string  // with maybe: the Optional
+	val  string  // the plain value; with maybe it is the zero value when there is none
+	word string  // of a word of an enum: its name
+	num  *int64  // of an integer: its value
+	text *string // of a text of the specification: what it is
 }
 
 // isNumber reports whether values of the kind are int64.
@@ -157,10 +158,19 @@ func (s scope) term(t, other spec.Term) operand {
 		return o
 	case spec.TermBool:
 		return plain(spec.KindBool, nil, strconv.FormatBool(t.Bool))
+	case spec.TermText:
+		return textOperand(t.Const)
 	}
 	enum := s.term(other, t).enum
 	o := plain(spec.KindEnum, enum, enum.word(t.Word.Name))
 	o.word = t.Word.Name
+	return o
+}
+
+// textOperand is a text of the specification.
+func textOperand(text string) operand {
+	o := plain(spec.KindString, nil, strconv.Quote(text))
+	o.text = &text
 	return o
 }
 
@@ -240,6 +250,8 @@ func compare(op spec.FactOp, left, right operand) cond {
 	switch {
 	case left.num != nil && right.num != nil:
 		return constant(compareInts(op, *left.num, *right.num))
+	case left.text != nil && right.text != nil && goOperators[op] != "":
+		return constant(compareInts(op, int64(strings.Compare(*left.text, *right.text)), 0))
 	case left.word != "" && right.word != "":
 		return constant((left.word == right.word) == (op == spec.Eq))
 	case left.val != "" && left.val == right.val && goOperators[op] != "": // a field that is set to what it is compared with

@@ -12,6 +12,8 @@ type word struct {
 	text  string
 	size  int // characters to mark
 	shift int // column offset of the text from pos; -1 when places inside of it are not known
+
+	quoted bool // a word of an enum in single quotes
 }
 
 func (w word) given() bool { return !w.pos.IsZero() }
@@ -181,7 +183,7 @@ type astAssign struct {
 type astValue struct {
 	text  word
 	kind  ValueKind
-	name  string // the input, the field or the word
+	name  string // the input, the field or the word; of ValueText the text without its quotes
 	plus  time.Duration
 	int   int64
 	bool  bool
@@ -198,7 +200,7 @@ type astFact struct {
 type astTerm struct {
 	text word
 	kind TermKind
-	name string
+	name string // of TermText: the text without its quotes
 	int  int64
 	bool bool
 }

@@ -8,11 +8,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
 var (
 	nameForm   = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+	wordForm   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 	entityForm = regexp.MustCompile(`^[A-Z][A-Za-z0-9_]*$`)
 	spanForm   = regexp.MustCompile(`^[0-9]+[smhd]$`)
 	numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
@@ -26,7 +28,8 @@ type lexeme struct {
 	at   int // in characters from the start of the text
 }
 
-// scan splits text at blanks and around the signs of comparison and `+`.
+// scan splits text at blanks and around the signs of comparison and `+`. What stands in
+// single quotes is not split.
 func scan(text string) []lexeme {
 	var out []lexeme
 	at, start, from := 0, -1, 0
@@ -39,6 +42,14 @@ func scan(text string) []lexeme {
 	for i := 0; i < len(text); {
 		c, size := utf8.DecodeRuneInString(text[i:])
 		switch {
+		case c == '\'':
+			if start < 0 {
+				start, from = i, at
+			}
+			n := quotedLength(text[i:])
+			at += utf8.RuneCountInString(text[i : i+n])
+			i += n
+			continue
 		case c == ' ' || c == '\t' || c == '\n':
 			flush(i)
 		case strings.ContainsRune("=!<>", c):
@@ -64,6 +75,47 @@ func scan(text string) []lexeme {
 	flush(len(text))
 	return out
 }
+
+// quotedLength is how many bytes of text, which starts with a single quote, are in
+// quotes. Two quotes within are one; without an end it is all of the text.
+func quotedLength(text string) int {
+	for i := 1; i < len(text); i++ {
+		switch {
+		case text[i] != '\'':
+		case i+1 < len(text) && text[i+1] == '\'':
+			i++
+		default:
+			return i + 1
+		}
+	}
+	return len(text)
+}
+
+// unquote reads `'it”s'`; problem says what is wrong.
+func unquote(quoted string) (text, problem string) {
+	if quotedLength(quoted+"x") != len(quoted) {
+		return "", "its quotes do not stand around it"
+	}
+	text = strings.ReplaceAll(quoted[1:len(quoted)-1], "''", "'")
+	switch {
+	case text == "":
+		return "", "a text is never empty"
+	case strings.ContainsFunc(text, unicode.IsControl):
+		return "", "it holds a character that nobody sees"
+	}
+	return text, ""
+}
+
+// QuoteWord writes a word of an enum as a specification names it: in single quotes where it
+// is no name.
+func QuoteWord(name string) string {
+	if wordForm.MatchString(name) && !reservedWord[name] {
+		return name
+	}
+	return quoteText(name)
+}
+
+func quoteText(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 var comparisons = map[string]FactOp{"==": Eq, "!=": Ne, "<": Lt, "<=": Le, ">": Gt, ">=": Ge}
 
@@ -118,6 +170,11 @@ func (p *parser) parseFact(w word) *astFact {
 				hint = "compare with a time that an operation sets, e.g. `set: {due: now + 60s}`"
 			}
 			return fail(t, hint, "a fact does not calculate")
+		}
+	}
+	for _, t := range ts {
+		if _, problem := unquote(t.text); t.text[0] == '\'' && problem != "" {
+			return fail(t, "write a text as in `x == 'new'`, with two quotes for one within; for no value write `x is absent`", "%s", problem)
 		}
 	}
 	left, ok := p.parseTerm(w, ts[0])
@@ -206,8 +263,11 @@ func (p *parser) parseTerm(w word, t lexeme) (astTerm, bool) {
 	case strings.HasPrefix(t.text, "input."):
 		out.kind, out.name = TermInput, strings.TrimPrefix(t.text, "input.")
 		return out, nameForm.MatchString(out.name)
-	case nameForm.MatchString(t.text) && !factWord[t.text]:
+	case wordForm.MatchString(t.text) && !factWord[t.text]:
 		out.name = t.text
+	case t.text[0] == '\'':
+		out.kind = TermText
+		out.name, _ = unquote(t.text)
 	default:
 		return out, false
 	}
@@ -259,14 +319,26 @@ func (p *parser) parseValue(w word) astValue {
 		v.kind, v.int = ValueInt, n
 	case len(ts) == 1 && strings.HasPrefix(text, "input.") && nameForm.MatchString(text[len("input."):]):
 		v.kind, v.name, v.named = ValueInput, text[len("input."):], true
-	case len(ts) == 1 && nameForm.MatchString(text) && !factWord[text]:
+	case len(ts) == 1 && wordForm.MatchString(text) && !factWord[text]:
 		v.name = text
-	default:
-		hint := "write input, input or absent, input or same, input.x, a field, actor, now, now + 60s, a number, true, false or a word of the enum"
-		if text == "absent" || text == "null" {
-			hint = "to make a field absent list it under `clear`"
+	case len(ts) == 1 && text[0] == '\'':
+		var problem string
+		if v.name, problem = unquote(text); problem != "" {
+			p.at(codeValue, w, "write a text in both kinds of quotes, e.g. \"'new'\", with two single quotes for one within", "%s", problem)
+			return v
 		}
-		p.at(codeValue, w, hint, "%q is not a valid value", text)
+		v.kind = ValueText
+	default:
+		hint := "write input, input or absent, input or same, input.x, a field, actor, now, now + 60s, a number, true, false, a word of the enum or a text as \"'new'\""
+		fix := ""
+		switch {
+		case text == "absent" || text == "null":
+			hint = "to make a field absent list it under `clear`"
+		case len(ts) > 1 && !strings.ContainsAny(text, "+-*/()<>=\"'"):
+			fix = `"` + quoteText(w.text) + `"`
+			hint = "write the text in both kinds of quotes: " + fix
+		}
+		p.at(codeValue, w, hint, "%q is not a valid value", text).fix(w, fix)
 	}
 	return v
 }
@@ -347,7 +419,7 @@ func (t Type) String() string {
 	if t.Kind == KindEnum {
 		words := make([]string, len(t.Values))
 		for i, v := range t.Values {
-			words[i] = v.Name
+			words[i] = QuoteWord(v.Name)
 		}
 		text = strings.Join(words, "|")
 	}
@@ -449,24 +521,52 @@ func (p *parser) parseEnum(t *astType, w word) {
 	seen := map[string]bool{}
 	t.kind = KindEnum
 	at := utf8.RuneCountInString(w.text[:offset])
-	for part := range strings.SplitSeq(w.text[offset:], "|") {
-		name := strings.TrimSpace(part)
+	for _, part := range alternativesOf(w.text[offset:]) {
+		written := strings.TrimSpace(part)
 		lead := utf8.RuneCountInString(part) - utf8.RuneCountInString(strings.TrimLeft(part, " \t\n"))
-		value := w.part(at+lead, max(utf8.RuneCountInString(name), 1), name)
+		value := w.part(at+lead, max(utf8.RuneCountInString(written), 1), written)
 		at += utf8.RuneCountInString(part) + 1
+		name, problem := written, ""
+		if strings.HasPrefix(written, "'") {
+			name, problem = unquote(written)
+			value.quoted = true
+		}
 		switch {
-		case !nameForm.MatchString(name):
-			p.at(codeUnknownType, value, "an enum is two or more words of a-z, 0-9 and _ divided by |, e.g. `low|high`", "%q cannot be a word of an enum", name)
+		case problem != "":
+			p.at(codeUnknownType, value, "write a word in quotes as in `open|'in-progress'`", "%s cannot be a word of an enum: %s", written, problem)
 			t.kind = 0
-		case reservedWord[name]:
-			p.at(codeValue, value, "choose another word", "%q cannot be a word of an enum: facts read it as something else", name)
+		case !value.quoted && !wordForm.MatchString(name):
+			p.at(codeUnknownType, value, "an enum is two or more words of letters, digits and _ divided by |, e.g. `low|high`; put others in quotes, e.g. `'in-progress'`",
+				"%q cannot be a word of an enum", name)
+			t.kind = 0
+		case !strings.ContainsFunc(name, func(c rune) bool { return c < utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsDigit(c)) }):
+			p.at(codeValue, value, "give it a letter or a digit of ASCII", "%q cannot be a word of an enum: its Go constant would have no name", name)
+			t.kind = 0
+		case !value.quoted && reservedWord[name]:
+			p.at(codeValue, value, "choose another word, or put it in quotes wherever it stands", "%q cannot be a word of an enum: facts read it as something else", name)
 		case seen[name]:
 			p.at(codeDuplicate, value, "remove one", "the enum holds %q twice", name)
 		default:
 			seen[name] = true
+			value.text = name
 			t.words = append(t.words, value)
 		}
 	}
+}
+
+// alternativesOf splits text at each | that stands in no quotes.
+func alternativesOf(text string) []string {
+	var parts []string
+	start := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\'':
+			i += quotedLength(text[i:]) - 1
+		case '|':
+			parts, start = append(parts, text[start:i]), i+1
+		}
+	}
+	return append(parts, text[start:])
 }
 
 // article puts "a" or "an" before a word.

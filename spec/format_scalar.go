@@ -15,7 +15,8 @@ func scalar(text string, quoted, flow bool) string {
 	switch {
 	case plainForm(text, flow) && !(quoted && special(text)):
 		return text
-	case strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) && c != ' ' }):
+	case strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) && c != ' ' }),
+		strings.HasPrefix(text, "'") && !strings.ContainsAny(text, `"\`): // a constant: "'new'"
 		return doubleQuoted(text)
 	}
 	return "'" + strings.ReplaceAll(text, "'", "''") + "'"

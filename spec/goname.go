@@ -10,11 +10,14 @@ var initialisms = map[string]bool{
 }
 
 // GoName returns the exported Go name of a name in a specification: claim_next
-// becomes ClaimNext, job_id becomes JobID. Different names can have one Go
-// name (a_b and ab_ do not, job_id and job__id do): rule FSM017 finds them.
+// becomes ClaimNext, job_id becomes JobID, the word 'in-progress' InProgress. Different
+// names can have one Go name (a_b and ab_ do not, job_id and job__id do): rule FSM017
+// finds them.
 func GoName(name string) string {
 	var b strings.Builder
-	for part := range strings.SplitSeq(name, "_") {
+	for part := range strings.FieldsFuncSeq(name, func(c rune) bool {
+		return (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
+	}) {
 		b.WriteString(goWord(part))
 	}
 	return b.String()
@@ -41,10 +44,7 @@ func MethodName(name string) string {
 }
 
 func goWord(part string) string {
-	switch {
-	case part == "":
-		return ""
-	case initialisms[part]:
+	if initialisms[part] {
 		return strings.ToUpper(part)
 	}
 	return strings.ToUpper(part[:1]) + part[1:]

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -110,7 +111,12 @@ func termText(t Term) string {
 	case TermInput:
 		return "input." + t.Name
 	case TermWord:
-		return "word " + t.Text
+		if t.Word == nil { // of a guard, whose input is not bound
+			return "word " + t.Text
+		}
+		return "word " + t.Word.Name
+	case TermText:
+		return strconv.Quote(t.Const)
 	case TermInt:
 		return fmt.Sprint(t.Int)
 	}
@@ -131,9 +137,9 @@ func typeText(t Type, stored bool) string {
 	case KindEnum:
 		text = nameSet(t.Values, func(v *EnumValue) string {
 			if stored && v.Was != "" {
-				return v.Name + "=" + v.Was
+				return QuoteWord(v.Name) + "=" + QuoteWord(v.Was)
 			}
-			return v.Name
+			return QuoteWord(v.Name)
 		})
 	}
 	if t.Optional {

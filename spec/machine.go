@@ -435,6 +435,7 @@ const (
 	TermInt
 	TermBool
 	TermWord
+	TermText // a string of the file
 )
 
 // Term is one side of a fact.
@@ -448,7 +449,11 @@ type Term struct {
 	Int   int64
 	Bool  bool
 	Word  *EnumValue
+	Const string // TermText: the string
 }
+
+// IsConst reports whether the term is the same in each record and call.
+func (t Term) IsConst() bool { return t.Kind >= TermInt }
 
 // Branch is one line of `choose`.
 type Branch struct {

@@ -40,11 +40,7 @@ func (f *Fact) Parked() (how Parking, why string) {
 
 // ofRecord reports whether a term is known as soon as the record is.
 func (t *Term) ofRecord() bool {
-	switch t.Kind {
-	case TermField, TermInt, TermBool, TermWord:
-		return true
-	}
-	return false
+	return t.Kind == TermField || t.IsConst()
 }
 
 // ParkedForPeers is ParkedFor of a guard.

@@ -1,6 +1,9 @@
 package spec
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // rootName is what the top level is called in messages.
 const rootName = "the specification"
@@ -250,16 +253,38 @@ func (p *parser) was(o *object, what string) astWas {
 		return out
 	}
 	if v := w.node("values"); v != nil {
-		entries, _ := p.entries(v, w.at("values"))
-		for _, e := range entries {
-			if e.value.kind != scalarNode {
-				p.wrongKind(e.value, "former name of "+e.name.text, "a word", "write `new: old`")
-			} else if p.checkName(e.value, w.at("values")) {
-				out.values = append(out.values, astRename{e.name, e.value.word()})
+		if v.kind != mapNode {
+			p.wrongKind(v, w.at("values"), "a mapping of words", "write `new: old` for each")
+			return out
+		}
+		for _, e := range p.unique(v, w.at("values")) {
+			if e.key.kind != scalarNode {
+				p.wrongKind(e.key, "key of "+w.at("values"), "a word", "write `new: old`")
+			} else if e.value.kind != scalarNode {
+				p.wrongKind(e.value, "former name of "+e.key.text, "a word", "write `new: old`")
+			} else if from, to := p.enumWord(e.value, w.at("values")), p.enumWord(e.key, w.at("values")); from.given() && to.given() {
+				out.values = append(out.values, astRename{to, from})
 			}
 		}
 	}
 	return out
+}
+
+// enumWord reads a word of an enum that stands alone, in quotes where it is no name.
+func (p *parser) enumWord(n *node, what string) word {
+	w := n.word()
+	name, problem := w.text, ""
+	if strings.HasPrefix(name, "'") {
+		name, problem = unquote(name)
+	} else if !wordForm.MatchString(name) {
+		problem = "it is no name, so it stands in both kinds of quotes"
+	}
+	if problem != "" {
+		p.at(codeValue, w, "write a word of the enum, e.g. low or \"'in-progress'\"", "%s: %q is not a word: %s", what, w.text, problem)
+		return word{}
+	}
+	w.text = name
+	return w
 }
 
 func (p *parser) states(o *object, m *astMachine) {

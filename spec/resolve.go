@@ -259,9 +259,9 @@ func (r *resolver) typeOf(a astType) Type {
 	t := Type{Kind: a.kind, Optional: a.optional, Min: a.min, Max: a.max}
 	for _, w := range a.words {
 		t.Values = append(t.Values, &EnumValue{Pos: w.pos, Name: w.text})
-		if slices.Contains(builtinNames, w.text) || r.declared[w.text] {
+		if !w.quoted && (slices.Contains(builtinNames, w.text) || r.declared[w.text]) {
 			r.clashes[w.text] = true
-			r.at(codeValue, w, "choose another word, or another name for the field", "%q cannot be a word of an enum: it is the name of a field", w.text)
+			r.at(codeValue, w, "choose another word or another name for the field, or put the word in quotes wherever it stands", "%q cannot be a word of an enum: it is the name of a field", w.text)
 		}
 	}
 	if a.kind == KindEnum && len(t.Values) < 2 {

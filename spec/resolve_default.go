@@ -63,8 +63,12 @@ func (v *Value) constant(t Type, n *node) (problem, hint string) {
 		return "", ""
 	case KindEnum:
 		var words []string
+		name, problem := unquote(n.text)
+		if problem != "" {
+			name = n.text
+		}
 		for _, w := range t.Values {
-			if words = append(words, w.Name); w.Name == n.text {
+			if words = append(words, QuoteWord(w.Name)); w.Name == name {
 				v.Kind, v.Word = ValueWord, w
 				return "", ""
 			}
@@ -225,6 +229,8 @@ func (t *Term) known() (Value, bool) {
 		return Value{Kind: ValueBool, Bool: t.Bool}, true
 	case TermWord:
 		return Value{Kind: ValueWord, Word: t.Word}, true
+	case TermText:
+		return Value{Kind: ValueText, Const: t.Const}, true
 	}
 	return Value{}, false
 }

@@ -206,6 +206,13 @@ func (r *resolver) value(o *Operation, a *astOperation, f *Field, t Type, v astV
 		return out, fits(KindTime, v.text.text)
 	case ValueBool:
 		return out, fits(KindBool, v.text.text)
+	case ValueText:
+		if t.Kind == KindEnum {
+			out.Kind = ValueWord
+			return out, r.bindWord(&out.Word, v.text, v.name, t, "field "+f.Name)
+		}
+		out.Const = v.name
+		return out, fits(KindString, v.text.text)
 	case ValueInt:
 		if !fits(KindInt, v.text.text) {
 			return out, false
@@ -227,9 +234,9 @@ func expected(t Type, o *Operation) string {
 	switch t.Kind {
 	case KindString:
 		if o.By == BySystem {
-			return "write input or a string field"
+			return "write input, a string field or a text such as \"'new'\""
 		}
-		return "write input, actor or a string field"
+		return "write input, actor, a string field or a text such as \"'new'\""
 	case KindTime:
 		return "write input, now, now + 60s or a time field"
 	case KindInt, KindCounter:
@@ -297,10 +304,15 @@ func (r *resolver) named(o *Operation, f *Field, t Type, v astValue, out Value, 
 		}
 		near := r.nearest(v.name, append(r.fields.names[:len(r.fields.names):len(r.fields.names)], words...))
 		hint := expected(t, o)
-		if near != "" {
+		fix := near
+		switch {
+		case near != "":
 			hint = didYouMean(near, "", nil) + " " + hint
+		case t.Kind == KindString:
+			fix = `"` + quoteText(v.name) + `"`
+			hint = "write the text in both kinds of quotes: " + fix
 		}
-		r.at(codeValue, v.text, hint, "%q is not a value that field %s can take", v.name, f.Name).fix(v.text, near)
+		r.at(codeValue, v.text, hint, "%q is not a value that field %s can take", v.name, f.Name).fix(v.text, fix)
 		return out, false
 	}
 	if t.Kind == KindEnum && r.clashes[v.name] && src.Type.Kind != KindEnum {

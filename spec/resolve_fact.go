@@ -39,7 +39,7 @@ func (r *resolver) fact(a *astFact, sc scope) *Fact {
 		return nil
 	case unary:
 		return r.presence(f, a)
-	case !r.bindWords(f, a, sc) || !r.comparable(f, a):
+	case !r.bindWords(f, a, sc) || !r.bindText(&f.Left, a.left, f.Right) || !r.bindText(&f.Right, a.right, f.Left) || !r.comparable(f, a):
 		return nil
 	}
 	return f
@@ -54,6 +54,8 @@ func (r *resolver) term(a astTerm, sc scope) (Term, bool) {
 		return t, false
 	}
 	switch a.kind {
+	case TermText:
+		t.Const = a.name
 	case TermInput:
 		t.Name = a.name
 		if sc.free {
@@ -188,6 +190,15 @@ func (r *resolver) bindWord(to **EnumValue, w word, name string, typ Type, of st
 	return false
 }
 
+// bindText takes a text in quotes for a word, where an enum stands on the other side.
+func (r *resolver) bindText(t *Term, a astTerm, other Term) bool {
+	if typ, known := other.typeOf(); t.Kind == TermText && known && typ.Kind == KindEnum {
+		t.Kind, t.Const = TermWord, ""
+		return r.bindWord(&t.Word, a.text, a.name, typ, other.Text)
+	}
+	return true
+}
+
 // typeOf returns the type of a term; it is not known for an input that is not
 // bound.
 func (t Term) typeOf() (Type, bool) {
@@ -199,7 +210,7 @@ func (t Term) typeOf() (Type, bool) {
 			return Type{}, false
 		}
 		return t.Input.Type, true
-	case TermActor:
+	case TermActor, TermText:
 		return Type{Kind: KindString}, true
 	case TermNow:
 		return Type{Kind: KindTime}, true
@@ -229,8 +240,7 @@ func (r *resolver) comparable(f *Fact, a *astFact) bool {
 		r.at(codeIncomparable, a.text, hint, "cannot compare in %q: %s", f.Text, fmt.Sprintf(format, args...))
 		return false
 	}
-	constant := func(t Term) bool { return t.Kind == TermInt || t.Kind == TermBool }
-	if constant(f.Left) && constant(f.Right) {
+	if f.Left.IsConst() && f.Right.IsConst() {
 		return fail("compare a field or an input", "both sides are constants")
 	}
 	lt, lok := f.Left.typeOf()

@@ -58,6 +58,8 @@ func termWord(t *spec.Term) string {
 		return "word " + t.Word.Stored()
 	case spec.TermInt:
 		return fmt.Sprint(t.Int)
+	case spec.TermText:
+		return "text " + t.Const
 	}
 	return t.Text
 }

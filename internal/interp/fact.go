@@ -73,6 +73,8 @@ func term(m *spec.Machine, t spec.Term, r Record, c Call) Value {
 		return Bool(t.Bool)
 	case spec.TermWord:
 		return Word(t.Word.Name)
+	case spec.TermText:
+		return String(t.Const)
 	}
 	return Absent
 }

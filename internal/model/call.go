@@ -43,15 +43,24 @@ func newPools(c *classes, o Options) *pools {
 	return p
 }
 
-// texts returns the strings that a member of a class can be.
+// texts returns the strings that a member of a class can be: names that stand for any,
+// and the texts of the file.
 func (p *pools) texts(n any) []string {
-	switch r := p.root(n); {
+	r := p.root(n)
+	names := p.words
+	switch {
 	case r == p.root(theActor{}):
-		return p.workers
+		names = p.workers
 	case p.keyed[r]:
-		return p.groups
+		names = p.groups
 	}
-	return p.words
+	list := slices.Clone(names)
+	for _, s := range p.consts[r] {
+		if !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 // values lists what an input can be; Absent is the first where it may be left out.
@@ -184,7 +193,7 @@ func (p *pools) calls(m *spec.Machine, op *spec.Operation) (list []interp.Call, 
 	}
 	actors := p.workers[:1]
 	if op.By != spec.BySystem && p.matters(theActor{}) {
-		actors = p.workers
+		actors = p.texts(theActor{})
 	}
 	values := make([][]interp.Value, len(op.Inputs))
 	total := len(actors)

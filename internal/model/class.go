@@ -2,6 +2,7 @@ package model
 
 import (
 	"slices"
+	"unicode/utf8"
 
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -15,6 +16,7 @@ type classes struct {
 	compared map[any]bool // root: some fact compares a member
 	keyed    map[any]bool // root: a member makes groups
 	ints     map[any][]int64
+	consts   map[any][]string // texts of the file
 
 	presence map[any]bool // field or input: some rule asks whether it is there
 	inFact   map[*spec.Input]bool
@@ -44,6 +46,14 @@ func (c *classes) join(a, b any) {
 	c.compared[rb] = c.compared[rb] || c.compared[ra]
 	c.keyed[rb] = c.keyed[rb] || c.keyed[ra]
 	c.ints[rb] = append(c.ints[rb], c.ints[ra]...)
+	c.consts[rb] = append(c.consts[rb], c.consts[ra]...)
+}
+
+// holds notes that a text of the file is among the values of a class.
+func (c *classes) holds(n any, text string) {
+	if r := c.root(n); !slices.Contains(c.consts[r], text) {
+		c.consts[r] = append(c.consts[r], text)
+	}
 }
 
 // matters reports whether the value of a field or an input makes a difference.
@@ -79,7 +89,7 @@ func keys(m *spec.Machine) [][]spec.FieldRef {
 
 func classify(m *spec.Machine) *classes {
 	c := &classes{
-		parent: map[any]any{}, compared: map[any]bool{}, keyed: map[any]bool{}, ints: map[any][]int64{},
+		parent: map[any]any{}, compared: map[any]bool{}, keyed: map[any]bool{}, ints: map[any][]int64{}, consts: map[any][]string{},
 		presence: map[any]bool{}, inFact: map[*spec.Input]bool{},
 		into: map[*spec.Input][]*spec.Field{},
 	}
@@ -120,6 +130,19 @@ func classify(m *spec.Machine) *classes {
 	return c
 }
 
+// around notes a text that a member is compared with, and one on each side of it where the
+// order counts.
+func (c *classes) around(n any, op spec.FactOp, text string) {
+	c.holds(n, text)
+	switch op {
+	case spec.Lt, spec.Le, spec.Gt, spec.Ge:
+		c.holds(n, text+"x")
+		if less := text[:len(text)-1] + "!"; less < text && utf8.ValidString(less) {
+			c.holds(n, less)
+		}
+	}
+}
+
 func (c *classes) assign(a spec.Assign) {
 	switch {
 	case a.Value.Input != nil:
@@ -130,6 +153,8 @@ func (c *classes) assign(a spec.Assign) {
 		c.presence[a.Value.Field] = c.presence[a.Value.Field] || c.presence[a.Field]
 	case a.Value.Kind == spec.ValueActor:
 		c.join(a.Field, theActor{})
+	case a.Value.Kind == spec.ValueText && a.Field.Type.Kind != spec.KindTime && a.Field.Type.Kind != spec.KindJSON:
+		c.holds(a.Field, a.Value.Const)
 	}
 }
 
@@ -181,6 +206,10 @@ func (c *classes) facts(facts []*spec.Fact) {
 		case right != nil && f.Left.Kind == spec.TermInt:
 			r := c.root(right)
 			c.ints[r] = append(c.ints[r], f.Left.Int)
+		case left != nil && f.Right.Kind == spec.TermText:
+			c.around(left, f.Op, f.Right.Const)
+		case right != nil && f.Left.Kind == spec.TermText:
+			c.around(right, f.Op, f.Left.Const)
 		}
 	}
 }

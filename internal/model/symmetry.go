@@ -1,6 +1,7 @@
 package model
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/fsmgen/fsmgen/internal/interp"
@@ -11,22 +12,33 @@ type permutation map[string]string
 
 // permutations lists all renamings; the first changes nothing.
 func permutations(p *pools) []permutation {
-	workers := [][]string{p.workers}
+	workers, groups := p.nameless(p.workers), p.nameless(p.groups)
+	orders := [][]string{workers}
 	if p.matters(theActor{}) {
-		workers = arrangements(p.workers)
+		orders = arrangements(workers)
 	}
-	groups := arrangements(p.groups)
 	var list []permutation
-	for _, w := range workers {
-		for _, g := range groups {
+	for _, w := range orders {
+		for _, g := range arrangements(groups) {
 			perm := permutation{}
 			for i := range w {
-				perm[p.workers[i]] = w[i]
+				perm[workers[i]] = w[i]
 			}
 			for i := range g {
-				perm[p.groups[i]] = g[i]
+				perm[groups[i]] = g[i]
 			}
 			list = append(list, perm)
+		}
+	}
+	return list
+}
+
+// nameless lists the names that the file does not have as a text.
+func (p *pools) nameless(names []string) []string {
+	var list []string
+	for _, s := range names {
+		if !slices.ContainsFunc(slices.Collect(maps.Values(p.consts)), func(texts []string) bool { return slices.Contains(texts, s) }) {
+			list = append(list, s)
 		}
 	}
 	return list

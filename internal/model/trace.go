@@ -144,7 +144,10 @@ func who(c *checker, op *spec.Operation, call interp.Call) string {
 	case spec.ByOperator:
 		return "operator"
 	}
-	return fmt.Sprintf("worker %d", slices.Index(c.t.pools.workers, call.Actor)+1)
+	if i := slices.Index(c.t.pools.workers, call.Actor); i >= 0 {
+		return fmt.Sprintf("worker %d", i+1)
+	}
+	return call.Actor // a text of the file
 }
 
 // show writes a value; a time is where it stands to the clock.

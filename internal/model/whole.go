@@ -67,6 +67,8 @@ func (e *exactness) fact(f *spec.Fact) bool {
 		op = map[spec.FactOp]spec.FactOp{spec.Lt: spec.Gt, spec.Le: spec.Ge, spec.Gt: spec.Lt, spec.Ge: spec.Le}[op]
 	}
 	switch kind {
+	case spec.KindString:
+		return op == spec.Eq || op == spec.Ne || f.Left.Kind != spec.TermText && f.Right.Kind != spec.TermText // else texts between those of the file
 	case spec.KindInt, spec.KindCounter, spec.KindSequence:
 		return node(f.Left) == nil || node(f.Right) == nil // else numbers are looked at that no constant separates
 	case spec.KindTime:
@@ -132,7 +134,7 @@ func (e *exactness) texts(m *spec.Machine, op *spec.Operation) bool {
 	}
 	count(theActor{}, spec.KindString)
 	for r, n := range need {
-		if n > len(e.p.texts(r)) {
+		if n > len(e.p.texts(r))-len(e.p.consts[r]) { // what a field holds may be a text of the file, or not
 			return false
 		}
 	}

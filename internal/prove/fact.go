@@ -31,6 +31,8 @@ func (p *problem) term(t spec.Term, read reader) value {
 			return value{kind: spec.KindEnum, opaque: true}
 		}
 		return constant(spec.KindEnum, p.words[t.Word.Name])
+	case spec.TermText:
+		return p.text(spec.KindString, t.Const)
 	}
 	return value{opaque: true}
 }

@@ -236,7 +236,6 @@ func (w *work) region(s *part, branches []*spec.Branch, record after, sol *solut
 			if !unary {
 				right = v.datum(s.term(f.Right, read))
 			}
-			constant := f.Right.Kind == spec.TermInt || f.Right.Kind == spec.TermBool || f.Right.Kind == spec.TermWord
 			switch {
 			case f.Op == spec.In || f.Op == spec.NotIn || f.Op == spec.Covers:
 				holds, _ := s.fact(f, read)
@@ -251,7 +250,7 @@ func (w *work) region(s *part, branches []*spec.Branch, record after, sol *solut
 				say("%s is present", f.Left.Text)
 			case !right.Present:
 				say("%s is absent", f.Right.Text)
-			case constant:
+			case f.Right.IsConst():
 				say("%s == %s", f.Left.Text, show(left, true))
 			default:
 				say("%s %s %s", f.Left.Text, relation(v.number(s.term(f.Left, read)), v.number(s.term(f.Right, read))), f.Right.Text)

@@ -145,7 +145,7 @@ func (e explainer) causes(facts []*spec.Fact, r interp.Record) {
 				continue
 			}
 			met := v.Left
-			if v.Right != "" && cause.Fact.Right.Kind != spec.TermInt && cause.Fact.Right.Kind != spec.TermBool && cause.Fact.Right.Kind != spec.TermWord {
+			if v.Right != "" && !cause.Fact.Right.IsConst() {
 				met += ", " + v.Right
 			}
 			e.need("%s must hold, but %s", cause.Fact.Text, met)

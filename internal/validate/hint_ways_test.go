@@ -394,6 +394,10 @@ var ways = []way{
 		}
 		return all
 	}).weaker(),
+	says(`write the text in both kinds of quotes: "'[]'"`).by(tree(func(x *place) bool {
+		*x.chain[len(x.chain)-1] = yaml.Node{Kind: yaml.ScalarNode, Value: "'" + x.a[1] + "'", Style: yaml.DoubleQuotedStyle}
+		return true
+	})),
 	says("name it under `require` of an operation").by(tree(func(x *place) bool {
 		ops := in(x.root, "operations")
 		return push(in(ops.Content[len(ops.Content)-1], "require"), x.e.word())

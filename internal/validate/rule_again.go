@@ -90,8 +90,7 @@ func repeatedKey(p *Pass) {
 func onlyOnce(m *spec.Machine, v spec.Move) bool {
 	return slices.ContainsFunc(needed(v.Operation), func(x *spec.Fact) bool {
 		f := x.Left.Field
-		constant := x.Right.Kind == spec.TermBool || x.Right.Kind == spec.TermWord || x.Right.Kind == spec.TermInt
-		if f == nil || x.Op != spec.Absent && (x.Op != spec.Eq || !constant) {
+		if f == nil || x.Op != spec.Absent && (x.Op != spec.Eq || !x.Right.IsConst()) {
 			return false
 		}
 		if _, hit := changed(v, f); !hit {

@@ -280,6 +280,17 @@ func clashes(m *spec.Machine) []clash {
 }
 
 func oneIdentifier(p *Pass) {
+	for _, t := range enums(p.Machine) {
+		seen := map[string]*spec.EnumValue{}
+		for _, v := range t.Values {
+			low := strings.ToLower(v.Name)
+			if first := seen[low]; first != nil && spec.GoName(first.Name) != spec.GoName(v.Name) {
+				p.report(finding{pos: v.Pos, mark: v.Name, related: also(first.Pos, "enum value %s is here", first.Name), hint: "rename one of the two"},
+					"enum value %s and enum value %s differ in capitals alone", v.Name, first.Name)
+			}
+			seen[low] = v
+		}
+	}
 	for _, c := range p.clashes() {
 		taken, late := c.taken, c.late
 		if taken.name == "" || taken.what == late.what && taken.name == late.name {
@@ -306,6 +317,22 @@ func reservedName(p *Pass) {
 			p.report(finding{pos: f.Pos, mark: f.Name, hint: "rename the field, such as to " + free(m, f.Name)}, "field %s takes the name of a system column of PostgreSQL", f.Name)
 		}
 	}
+}
+
+// enums lists the enum types of fields and declared inputs.
+func enums(m *spec.Machine) []spec.Type {
+	var list []spec.Type
+	for _, f := range m.Fields {
+		list = append(list, f.Type)
+	}
+	for _, op := range m.Operations {
+		for _, in := range op.Inputs {
+			if in.Field == nil {
+				list = append(list, in.Type)
+			}
+		}
+	}
+	return list
 }
 
 // free is a name beside a reserved one: door_state, DoorState for an entity.

@@ -115,13 +115,17 @@ func show(v any) string {
 	return fmt.Sprint(v)
 }
 
-// list reads names separated by commas.
+// list reads names separated by commas, which may stand in single quotes.
 func list(s string) []string {
 	var names []string
-	for name := range strings.SplitSeq(s, ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			names = append(names, name)
+	for s = strings.TrimLeft(s, ", "); s != ""; s = strings.TrimLeft(s, ", ") {
+		if !strings.HasPrefix(s, "'") {
+			name, rest, _ := strings.Cut(s, ",")
+			names, s = append(names, strings.TrimSpace(name)), rest
+			continue
 		}
+		end := 1 + strings.Index(strings.ReplaceAll(s[1:], "''", "--"), "'")
+		names, s = append(names, strings.ReplaceAll(s[1:end], "''", "'")), s[end+1:]
 	}
 	return names
 }

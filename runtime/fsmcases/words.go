@@ -1,6 +1,7 @@
 package fsmcases
 
 import (
+	"bytes"
 	"cmp"
 	"encoding"
 	"encoding/json"
@@ -17,7 +18,8 @@ type Vocabulary struct {
 }
 
 // Words describes a generated enum: all its values in order, their names, and
-// the words under which they are stored. Both are separated by commas; empty
+// the words under which they are stored. Both are separated by commas, and a word may
+// stand in single quotes; empty
 // stored words are the names. Each of gone is an old word and the name that it is
 // read as, as in "left: done".
 func Words[T interface {
@@ -39,7 +41,7 @@ func Words[T interface {
 				t.Errorf("value %d is %q, valid %t, want %q", i, v, v.Valid(), want[i])
 			}
 			b, err := json.Marshal(v)
-			if want := fmt.Sprintf("%q", words[i]); err != nil || string(b) != want {
+			if want, _ := json.Marshal(words[i]); err != nil || !bytes.Equal(b, want) {
 				t.Errorf("%s is written %s (%v), want %s", v, b, err, want)
 			}
 			var back T
@@ -62,7 +64,7 @@ func Words[T interface {
 		if text, err := T(0).MarshalText(); err == nil {
 			t.Errorf("the zero value, which is no word, is written %q", text)
 		}
-		for _, text := range []string{"", "no such word", strings.ToUpper(words[0]), words[0] + " "} {
+		for _, text := range []string{"", "no such word", words[0] + "?", words[0] + " "} {
 			v := values[0]
 			if err := P(&v).UnmarshalText([]byte(text)); err == nil {
 				t.Errorf("%q is read as %v, want an error", text, v)

@@ -70,8 +70,16 @@ var pool = strings.Fields(`
 	store actor_x event state_x record replay result amount rate batch stage phase round wave shift lane
 	dock gate yard crate pallet label stamp brand shade form shape edge corner width height depth speed`)
 
-// colours are the words of enums.
-var colours = strings.Fields("red green blue amber teal")
+// colours are the words of enums, as they stand in a text in single quotes.
+var colours = []string{"red", "green", "blue", "EUR", "''dark red; or''"}
+
+// worth writes a word as the value of a field.
+func worth(word string) string {
+	if inner, ok := strings.CutPrefix(word, "''"); ok {
+		return `"'` + strings.TrimSuffix(inner, "''") + `'"`
+	}
+	return word
+}
 
 // texts are what people write into documents and messages.
 var texts = []string{
@@ -192,7 +200,7 @@ func (m *machine) defaultOf(kind string) string {
 	case strings.HasPrefix(kind, "int"):
 		return fmt.Sprint(m.IntN(4))
 	}
-	return one(m, strings.Split(kind, "|"))
+	return worth(one(m, strings.Split(kind, "|")))
 }
 
 // promiseFact draws what the invariant of a state says of a field that is present.
@@ -203,9 +211,12 @@ func (m *machine) promiseFact(s *state, f field) {
 		v := one(m, []string{"true", "false"})
 		s.facts[f.name] = fact{f.name + " == " + v, []string{v}}
 	case len(words) > 1 && m.chance(2):
-		s.facts[f.name] = fact{f.name + " == " + words[0], words[:1]}
+		word := one(m, words)
+		s.facts[f.name] = fact{f.name + " == " + word, []string{worth(word)}}
 	case len(words) > 1:
-		s.facts[f.name] = fact{f.name + " != " + words[0], words[1:]}
+		s.facts[f.name] = fact{f.name + " != " + words[0], []string{worth(one(m, words[1:]))}}
+	case f.kind == "string" && f.name != m.group && m.chance(2):
+		s.facts[f.name] = fact{f.name + " == ''it is''", []string{`"'it is'"`}}
 	case strings.HasPrefix(f.kind, "int"):
 		s.facts[f.name] = one(m, []fact{
 			{fmt.Sprintf("%s >= %d", f.name, n), []string{fmt.Sprint(n), fmt.Sprint(n + 1)}},

@@ -121,6 +121,9 @@ func (w *writer) value(f field, mayBeAbsent bool) string {
 	switch {
 	case f.kind == "string" && w.by != "system":
 		ways = append(ways, "actor", "actor")
+		if f.name != w.group {
+			ways = append(ways, `"'it is'"`)
+		}
 	case f.kind == "time":
 		ways = append(ways, "now", fmt.Sprintf("now + %d%s", 1+w.IntN(90), one(w.machine, []string{"s", "m", "h", "d"})))
 	case f.kind == "bool":
@@ -128,7 +131,7 @@ func (w *writer) value(f field, mayBeAbsent bool) string {
 	case strings.HasPrefix(f.kind, "int"):
 		ways = append(ways, fmt.Sprint(w.IntN(4)))
 	case strings.Contains(f.kind, "|"):
-		ways = append(ways, one(w.machine, strings.Split(f.kind, "|")))
+		ways = append(ways, worth(one(w.machine, strings.Split(f.kind, "|"))))
 	}
 	if len(ways) == 0 {
 		return ""

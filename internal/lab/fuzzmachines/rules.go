@@ -91,6 +91,8 @@ func (m *machine) fieldFact(caller bool) string {
 	switch {
 	case f.kind == "string" && caller:
 		return f.name + " == actor"
+	case f.kind == "string" && f.name != m.group && m.chance(2):
+		return f.name + one(m, []string{" == ", " != ", " < "}) + "''it is''"
 	case f.kind == "string":
 		return f.name + " == " + f.name
 	case f.kind == "time":
