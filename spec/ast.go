@@ -54,6 +54,7 @@ type astMachine struct {
 
 	fields     []*astField
 	states     []*astState
+	groups     []*astGroup
 	removed    []*astRemoved
 	invariant  []*astFact
 	guards     []*astGuard
@@ -111,6 +112,11 @@ type astState struct {
 }
 
 type astRemoved struct{ name, to word }
+
+type astGroup struct {
+	name, doc      word
+	states, except list
+}
 
 type astGuard struct {
 	name, doc, err, message word

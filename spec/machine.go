@@ -25,6 +25,7 @@ type Machine struct {
 	Builtin    []*Field // created_at, updated_at: may stand in facts, triggers and orders
 	ID, Rev    *Field   // id and rev, built in too: may stand in keys of effects only
 	States     []*State
+	Groups     []*Group
 	Removed    []*Removed
 	Invariant  []*Fact // MUST facts of every state
 	Guards     []*Guard

@@ -329,26 +329,31 @@ func (o *object) list(key string, single bool) list {
 	if n == nil {
 		return list{}
 	}
-	out := list{pos: o.keys[key]}
+	return o.p.list(n, o.keys[key], o.at(key), key, single)
+}
+
+// list reads a list of words; at says what it is, and key where it stands.
+func (p *parser) list(n *node, pos Pos, at, key string, single bool) list {
+	out := list{pos: pos}
 	switch {
 	case n.kind == scalarNode && single:
 		out.words = []word{n.word()}
 		return out
 	case n.kind == scalarNode:
-		o.p.wrongKind(n, o.at(key), "a list", "write `"+key+": ["+n.text+"]`")
+		p.wrongKind(n, at, "a list", "write `"+key+": ["+n.text+"]`")
 		return list{}
 	case n.kind != listNode:
-		o.p.wrongKind(n, o.at(key), "a list", "write `"+key+": [a, b]`")
+		p.wrongKind(n, at, "a list", "write `"+key+": [a, b]`")
 		return list{}
 	}
 	first := map[string]Pos{}
 	for _, item := range n.items {
 		if item.kind != scalarNode {
-			o.p.wrongKind(item, "item of "+o.at(key), "a word", "")
+			p.wrongKind(item, "item of "+at, "a word", "")
 			continue
 		}
 		if at, again := first[item.text]; again {
-			o.p.at(codeDuplicate, item.word(), "remove one of the two", "%s: %q is listed twice", o.at(key), item.text).related(at, "first listed here")
+			p.at(codeDuplicate, item.word(), "remove one of the two", "%s: %q is listed twice", at, item.text).related(at, "first listed here")
 			continue
 		}
 		first[item.text] = item.pos

@@ -9,7 +9,7 @@ import (
 const rootName = "the specification"
 
 var rootKeys = []string{
-	"fsm", "machine", "layers", "entity", "version", "doc", "requests", "otherwise", "allow", "fields", "states", "removed", "invariant",
+	"fsm", "machine", "layers", "entity", "version", "doc", "requests", "otherwise", "allow", "fields", "states", "state_groups", "removed", "invariant",
 	"guards", "unique", "lookup", "operations", "forbidden", "projection", "probes",
 }
 
@@ -93,6 +93,7 @@ func (p *parser) machine(root *node) *astMachine {
 	m.invariant = p.facts(o, "invariant", false)
 	p.fields(o, m)
 	p.states(o, m)
+	p.groups(o, m)
 	p.removed(o, m)
 	p.guards(o, m)
 	p.uniques(o, m)

@@ -20,6 +20,7 @@ type resolver struct {
 	operations table[*Operation]
 	probes     table[*Probe]
 
+	groups     map[string]*Group
 	guardFacts map[*Guard][]*astFact // the facts that can be bound to an operation
 
 	// Sets of names, so that no file makes the resolver slow.
@@ -87,6 +88,7 @@ func resolve(rep *reporter, ast *astMachine) *Machine {
 		uniques:    newTable[*Unique]("unique", ast.uniqueAt),
 		operations: newTable[*Operation]("operation", ast.operationsAt),
 		probes:     newTable[*Probe]("probe", ast.probesAt),
+		groups:     map[string]*Group{},
 		guardFacts: map[*Guard][]*astFact{},
 		declared:   map[string]bool{}, clashes: map[string]bool{}, inputs: map[string]bool{}, words: map[string]bool{},
 		inputOf: map[*Operation]map[string]*Input{},
@@ -97,6 +99,7 @@ func resolve(rep *reporter, ast *astMachine) *Machine {
 	}
 	r.collect()
 	r.declare()
+	r.bindGroups()
 	r.bindFields()
 	r.bindStates()
 	r.bindGuards()
@@ -341,6 +344,10 @@ func (r *resolver) effectKey(l list) []FieldRef {
 }
 
 func (r *resolver) stateRef(w word) *StateRef {
+	if g := r.groups[w.text]; g != nil && r.states.byName[w.text] == nil {
+		r.at(codeTogether, w, "name one of its states, or let `choose` decide", "%s is a group, and one state is asked for", w.text).related(g.Pos, "the group")
+		return nil
+	}
 	if s, ok := lookup(r, &r.states, w); ok {
 		return &StateRef{w.pos, s}
 	}
