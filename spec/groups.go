@@ -106,7 +106,7 @@ func (r *resolver) expand(l *list) {
 	for _, w := range l.words {
 		g := r.groups[w.text]
 		if g == nil && r.states.byName[w.text] == nil && w.given() {
-			near := r.nearest(w.text, slices.Concat(r.states.names, slices.Collect(maps.Keys(r.groups))))
+			near := r.nearest(w.text, slices.Concat(r.states.names, slices.Sorted(maps.Keys(r.groups))))
 			if g = r.groups[near]; g != nil {
 				r.at(codeUndeclared, w, didYouMean(near, "", nil), "state %q is not declared", w.text).fix(w, near)
 			}
