@@ -11,7 +11,6 @@ type Group struct {
 	Name   string
 	Doc    string
 	States []*State // in the order of the file
-	Used   bool     // some list names it
 }
 
 // groups reads `state_groups`: a list of states, or all but some.
@@ -20,8 +19,8 @@ func (p *parser) groups(o *object, m *astMachine) {
 	for _, e := range entries {
 		g := &astGroup{name: e.name}
 		m.groups = append(m.groups, g)
-		if e.value.kind == listNode {
-			if g.states = p.list(e.value, e.name.pos, "group "+e.name.text, e.name.text, false); len(e.value.items) == 0 {
+		if e.value.kind != mapNode {
+			if g.states = p.list(e.value, e.name.pos, "group "+e.name.text, e.name.text, false); e.value.kind == listNode && len(e.value.items) == 0 {
 				p.add(codeValue, e.value.pos, 2, "name at least one state", "group %s: the list is empty", e.name.text)
 			}
 			continue
@@ -115,7 +114,6 @@ func (r *resolver) expand(l *list) {
 			out = append(out, w)
 			continue
 		}
-		g.Used = true
 		for _, s := range g.States {
 			if !named[s.Name] {
 				named[s.Name] = true

@@ -352,8 +352,8 @@ func (p *parser) list(n *node, pos Pos, at, key string, single bool) list {
 			p.wrongKind(item, "item of "+at, "a word", "")
 			continue
 		}
-		if at, again := first[item.text]; again {
-			p.at(codeDuplicate, item.word(), "remove one of the two", "%s: %q is listed twice", at, item.text).related(at, "first listed here")
+		if before, again := first[item.text]; again {
+			p.at(codeDuplicate, item.word(), "remove one of the two", "%s: %q is listed twice", at, item.text).related(before, "first listed here")
 			continue
 		}
 		first[item.text] = item.pos

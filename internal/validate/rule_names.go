@@ -115,6 +115,9 @@ func ofFile(m *spec.Machine) []identifier {
 		add("package", "State"+spec.GoName(s.Name), "state", s.Name, s.Pos)
 		add("package", spec.GoName(s.Name)+m.Entity, "state", s.Name, s.Pos) // its handle: ClaimedJob
 	}
+	for _, g := range m.Groups {
+		add("state", "In"+spec.GoName(g.Name), "group", g.Name, g.Pos)
+	}
 	add("package", "Any"+m.Entity, "entity", m.Entity, entityPos(m))
 	effects := map[string]bool{}
 	for _, op := range m.Operations {
