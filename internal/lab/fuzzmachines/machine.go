@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -103,7 +104,33 @@ func Random(r *rand.Rand) string {
 	m.declarations()
 	m.text.WriteString("operations:\n" + strings.Join(m.ops, ""))
 	m.rest()
-	return m.text.String()
+	return m.grouped(m.text.String())
+}
+
+// stateLists finds lists of two and more states.
+var stateLists = regexp.MustCompile(`(from|in|record_only_in): (\[[a-z_]+(?:, [a-z_]+)+\])`)
+
+// grouped gives a name to one list of states, sometimes, and writes it wherever the list stands.
+func (m *machine) grouped(text string) string {
+	lists := stateLists.FindAllStringSubmatch(text, -1)
+	if len(lists) == 0 || !m.chance(2) {
+		return text
+	}
+	group := one(m, lists)[2]
+	form := group
+	var others []string
+	for _, s := range m.states {
+		if !slices.Contains(strings.FieldsFunc(group, func(c rune) bool { return strings.ContainsRune("[], ", c) }), s.name) {
+			others = append(others, s.name)
+		}
+	}
+	if len(m.places) == 0 && len(others) > 0 && m.chance(2) {
+		form = "{except: [" + strings.Join(others, ", ") + "]}"
+	}
+	text = stateLists.ReplaceAllStringFunc(text, func(found string) string {
+		return strings.Replace(found, group, "[some_of_them]", 1)
+	})
+	return text + "state_groups:\n  some_of_them: " + form + "\n"
 }
 
 // chance is true once in n times.
