@@ -113,6 +113,24 @@ func stateMethods(f *jen.File, m *spec.Machine, n *names) {
 		f.Line()
 		stateMethod(f.Add(doc("Final reports whether a record in the state is finished, though an operation may leave it.")), "Final", final)
 	}
+	for _, g := range m.Groups {
+		f.Line()
+		group(f, g, n)
+	}
+}
+
+// group adds the question whether a state is in a group.
+func group(f *jen.File, g *spec.Group, n *names) {
+	var names, terms []string
+	for _, s := range g.States {
+		names, terms = append(names, s.Name), append(terms, "s == "+n.state(s))
+	}
+	method := "In" + spec.GoName(g.Name)
+	text := []string{fmt.Sprintf("%s reports whether the state is %s.", method, brief(names, "or"))}
+	if g.Doc != "" {
+		text = append(text, sentence(g.Doc))
+	}
+	stateMethod(f.Add(doc(text...)), method, terms)
 }
 
 func stateMethod(f *jen.Statement, name string, terms []string) {

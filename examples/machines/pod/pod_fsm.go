@@ -87,6 +87,11 @@ func (s State) Terminal() bool {
 	return s == StateSucceeded || s == StateFailed
 }
 
+// InUnfinished reports whether the state is pending, running or unknown.
+func (s State) InUnfinished() bool {
+	return s == StatePending || s == StateRunning || s == StateUnknown
+}
+
 // The operations, in the order of the specification: the values of
 // fsm.Event.Operation.
 const (

@@ -100,6 +100,12 @@ func (s State) Final() bool {
 	return s == StateClosed
 }
 
+// InLive reports whether the state is idle, reserved_local, reserved_remote,
+// open, half_closed_local or half_closed_remote.
+func (s State) InLive() bool {
+	return s == StateIdle || s == StateReservedLocal || s == StateReservedRemote || s == StateOpen || s == StateHalfClosedLocal || s == StateHalfClosedRemote
+}
+
 // The operations, in the order of the specification: the values of
 // fsm.Event.Operation.
 const (
