@@ -167,12 +167,19 @@ func refusal(m *spec.Machine, meant map[string]bool) spec.Diagnostics {
 // noticed reports whether a mutant answers a case of the generated tests
 // otherwise than the original.
 func noticed(original, m *spec.Machine, asked casesOf) bool {
+	// What was worked out when the machine was parsed is not so of a mutant: both are read from
+	// their texts, where the language has words for the mutant.
+	textual, _ := spec.Parse(original.File, []byte(printed(original)))
+	mutated, _ := spec.Parse(m.File, []byte(printed(m)))
+	if textual != nil && mutated != nil {
+		original, m = textual, mutated
+	}
 	for i, s := range m.States { // Terminal, and what is compared of the descriptor
 		if s.Terminal != original.States[i].Terminal {
 			return true
 		}
 	}
-	if projectsOtherwise(original, m) || asksOtherwise(original, m) {
+	if projectsOtherwise(original, m) || asksOtherwise(original, m) || leads(original) != leads(m) {
 		return true
 	}
 	was, errWas := world.ReadCases(original, asked.Cases, asked.Checks)
@@ -191,6 +198,23 @@ func noticed(original, m *spec.Machine, asked casesOf) bool {
 		}
 	}
 	return false
+}
+
+// leads tells what each operation does in each state, which a generated test tries one by one.
+func leads(m *spec.Machine) string {
+	told := ""
+	for _, o := range m.Operations {
+		for _, class := range m.Row(o) {
+			told += fmt.Sprint(class == spec.Reject)
+		}
+		var moves []string
+		for _, v := range o.Moves() {
+			moves = append(moves, shown(v.Source(), interp.Record{State: v.To}))
+		}
+		slices.Sort(moves)
+		told += fmt.Sprintln(o.Name, slices.Compact(moves))
+	}
+	return told
 }
 
 // answer is what comes of a case, by the pure method and over a store.
