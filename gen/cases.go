@@ -3,7 +3,6 @@ package gen
 import (
 	"container/heap"
 	"maps"
-	"math"
 	"time"
 
 	"github.com/fsmgen/fsmgen/internal/interp"
@@ -20,7 +19,6 @@ import (
 // search looks for the calls that the tests of a machine make.
 type search struct {
 	m     *spec.Machine
-	store bool // the package has a durable layer
 	known *known
 }
 
@@ -33,8 +31,8 @@ type known struct {
 	others      map[otherKey]interp.Record
 }
 
-func newSearch(m *spec.Machine, store bool) search {
-	return search{m, store, &known{map[*spec.State]interp.Record{}, map[*spec.State]interp.Record{}, map[*spec.Operation][]tried{}, map[*spec.Unique]bool{}, map[*spec.Operation]*view{}, map[otherKey]interp.Record{}}}
+func newSearch(m *spec.Machine) search {
+	return search{m, &known{map[*spec.State]interp.Record{}, map[*spec.State]interp.Record{}, map[*spec.Operation][]tried{}, map[*spec.Unique]bool{}, map[*spec.Operation]*view{}, map[otherKey]interp.Record{}}}
 }
 
 // tried is one call and what the interpreter says of it.
@@ -99,9 +97,6 @@ func (s search) calls(o *spec.Operation) []tried {
 	}
 	each := 1 + len(s.m.Fields) + len(factsAbout(s.m, tried{call: interp.Call{Op: o}})) // what one call looks at
 	left := mostWork / each
-	if !s.store {
-		left = math.MaxInt
-	}
 	for i := 0; i < len(bases) && i < mostBases && left > 0; i++ {
 		for next := range s.edits(o, bases[i]) {
 			if left--; left < 0 {
@@ -196,28 +191,26 @@ func (s search) firstCalls(o *spec.Operation) []tried {
 	}
 	var list []tried
 	if creates(o) {
-		if s.store {
-			full := c
-			full.Inputs = maps.Clone(c.Inputs)
-			for i, in := range o.Inputs {
-				lo, _ := inputBounds(o, in)
-				full.Inputs[in.Name] = plainValue(in.Type, lo, in.Name, len(m.Fields)+i)
-			}
-			list = append(list, tried{before: interp.NewRecord(m, ""), call: full, others: firstNumbers(m, o)})
+		full := c
+		full.Inputs = maps.Clone(c.Inputs)
+		for i, in := range o.Inputs {
+			lo, _ := inputBounds(o, in)
+			full.Inputs[in.Name] = plainValue(in.Type, lo, in.Name, len(m.Fields)+i)
 		}
-		list = append(list, tried{before: interp.NewRecord(m, ""), call: c, others: firstNumbers(m, o)})
+		list = append(list,
+			tried{before: interp.NewRecord(m, ""), call: full, others: firstNumbers(m, o)},
+			tried{before: interp.NewRecord(m, ""), call: c, others: firstNumbers(m, o)})
 	}
 	from := states(o.From)
 	for i, class := range m.Row(o) {
-		if class == spec.RecordOnly && s.store {
+		if class == spec.RecordOnly {
 			from = append(from, m.States[i])
 		}
 	}
 	for _, st := range from {
-		if s.store {
-			list = append(list, tried{before: s.fullRecord(st), call: c, others: firstNumbers(m, o), full: true})
-		}
-		list = append(list, tried{before: s.soundRecord(st), call: c, others: firstNumbers(m, o)})
+		list = append(list,
+			tried{before: s.fullRecord(st), call: c, others: firstNumbers(m, o), full: true},
+			tried{before: s.soundRecord(st), call: c, others: firstNumbers(m, o)})
 	}
 	for _, w := range prove.Ways(m, o, func(prove.Way) bool { return true }) {
 		if w.Witness == nil {

@@ -47,24 +47,20 @@ func (s search) records(st *spec.State) []checked {
 	try := func(r interp.Record, changed *spec.Field) {
 		x := checked{record: r, broken: interp.Check(m, r)}
 		show := func(format string, args ...any) { x.shows = append(x.shows, fmt.Sprintf(format, args...)) }
-		if !s.store || len(x.broken) <= 1 {
+		if len(x.broken) <= 1 {
 			show("%s %v", st.Name, x.broken)
 		}
 		for _, f := range slices.Concat(m.Invariant, st.Invariant) {
-			if s.store && changed != nil && f.Left.Field != changed && f.Right.Field != changed {
+			if changed != nil && f.Left.Field != changed && f.Right.Field != changed {
 				continue
 			}
 			show("%s %s %s", st.Name, f.Text, relation(m, f, r, interp.Call{}))
 		}
 		for i, f := range m.Fields {
-			if s.store && changed != nil && f != changed {
+			if changed != nil && f != changed {
 				continue
 			}
-			in := st.Name
-			if s.store {
-				in = "any"
-			}
-			show("%s %s %s %s", in, f.Name, edge(r.Fields[i], f.Type.Min), edge(r.Fields[i], f.Type.Max))
+			show("any %s %s %s", f.Name, edge(r.Fields[i], f.Type.Min), edge(r.Fields[i], f.Type.Max))
 		}
 		list = append(list, x)
 	}
@@ -72,15 +68,15 @@ func (s search) records(st *spec.State) []checked {
 	try(base.before, nil)
 	const enough = 5
 	worst, breaks := base.before, 0 // breaks rules of several fields
-	first := !s.store || st == m.States[0]
+	first := st == m.States[0]
 	ruled := s.ruled(st)
 	for _, f := range m.Fields {
 		number := f.Type.Kind == spec.KindInt || f.Type.Kind == spec.KindCounter || f.Type.Kind == spec.KindSequence
-		if s.store && !ruled[f] && !(first && number) {
+		if !ruled[f] && !(first && number) {
 			continue // its type is the same in all states, and only that of numbers has bounds
 		}
 		for _, v := range s.pool(base, f.Type, nil, func(t spec.Term) bool { return t.Field == f }) {
-			if v.Kind == interp.KindAbsent && !f.Type.Optional || s.store && v == interp.Word("") {
+			if v.Kind == interp.KindAbsent && !f.Type.Optional || v == interp.Word("") {
 				continue
 			}
 			try(base.before.With(m, f.Name, v), f)
@@ -95,7 +91,7 @@ func (s search) records(st *spec.State) []checked {
 	if first {
 		try(worst, nil)
 	}
-	if first && s.store { // that not the first one ends it is shown once for all states
+	if first { // that not the first one ends it is shown once for all states
 		last := &list[len(list)-1]
 		if last.shows = nil; len(last.broken) > 1 {
 			last.shows = []string{"several"}

@@ -37,9 +37,6 @@ func (s search) cases(o *spec.Operation) []played {
 		}
 		list = append(list, p)
 	}
-	if !s.store {
-		return list
-	}
 	list = append(list, essential(takenBack, func(x played) []string { return x.shows })...)
 	list = append(list, s.crowd(o)...)
 	s.retries(list)

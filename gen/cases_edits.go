@@ -22,13 +22,9 @@ func (s search) eachEdit(o *spec.Operation, x tried, yield func(tried) bool) {
 	m := s.m
 	x.edited, x.input = true, nil
 	if !creates(o) {
-		fields := m.Fields
-		if s.store { // no rule and no effect of the operation looks at the others
-			fields = s.view(o).fields
-		}
-		for _, f := range fields {
+		for _, f := range s.view(o).fields { // no rule and no effect of the operation looks at the others
 			for _, v := range s.pool(x, f.Type, nil, func(t spec.Term) bool { return t.Field == f }) {
-				if v.Kind == interp.KindAbsent && !f.Type.Optional || v == interp.Word("") || s.store && (v == interp.String("") || v.Kind == interp.KindTime && v.Num < 0) {
+				if v.Kind == interp.KindAbsent && !f.Type.Optional || v == interp.Word("") || v == interp.String("") || v.Kind == interp.KindTime && v.Num < 0 {
 					continue
 				}
 				next := x
@@ -45,7 +41,7 @@ func (s search) eachEdit(o *spec.Operation, x tried, yield func(tried) bool) {
 			for _, v := range s.pool(x, f.Type, nil, func(t spec.Term) bool { return t.Field == f }) {
 				if next := x; v.Kind == interp.KindTime && v != interp.Time(time.Time{}) { // one of them is there in every record
 					if i == 0 {
-						if next.before.CreatedAt = v.AsTime(); s.store && next.before.UpdatedAt.Before(v.AsTime()) {
+						if next.before.CreatedAt = v.AsTime(); next.before.UpdatedAt.Before(v.AsTime()) {
 							next.before.UpdatedAt = v.AsTime()
 						}
 					} else {
@@ -82,7 +78,7 @@ func (s search) eachEdit(o *spec.Operation, x tried, yield func(tried) bool) {
 			}
 		}
 	}
-	if s.store && o.By == spec.ByOperator {
+	if o.By == spec.ByOperator {
 		next := x
 		next.call.Reason = ""
 		if !yield(next) {
@@ -243,7 +239,7 @@ func (s search) pool(x tried, t spec.Type, in *spec.Input, is func(spec.Term) bo
 		for _, text := range []string{"", "a", "b"} {
 			add(interp.String(text))
 		}
-		if s.store && in != nil {
+		if in != nil {
 			add(interp.String("a\x00"))
 		}
 	case spec.KindBool:
@@ -257,11 +253,8 @@ func (s search) pool(x tried, t spec.Type, in *spec.Input, is func(spec.Term) bo
 	case spec.KindJSON:
 		add(interp.JSON("{}"))
 		add(interp.JSON(`["a",1]`))
-		switch {
-		case in != nil && s.store:
+		if in != nil {
 			add(interp.JSON(`{"a":"\u0000"}`))
-		case in != nil:
-			add(interp.JSON("null"))
 		}
 	case spec.KindSet:
 		add(interp.Set())
@@ -275,7 +268,7 @@ func (s search) pool(x tried, t spec.Type, in *spec.Input, is func(spec.Term) bo
 			add(interp.Int(n))
 		}
 	case spec.KindTime:
-		if s.store && in != nil {
+		if in != nil {
 			add(interp.Time(time.Date(0, 12, 31, 23, 0, 0, 0, time.UTC)))
 		}
 		add(interp.Time(time.Time{}))
@@ -298,7 +291,7 @@ func (s search) pool(x tried, t spec.Type, in *spec.Input, is func(spec.Term) bo
 		}
 	}
 	facts := factsAbout(m, x)
-	if s.store && x.call.Op != nil {
+	if x.call.Op != nil {
 		facts = s.view(x.call.Op).facts
 	}
 	for _, f := range facts {

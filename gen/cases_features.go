@@ -23,15 +23,15 @@ func (x tried) outcome() string {
 // features are what a call shows: what becomes of it in the state, how the sides of each
 // fact that was looked at stand to each other, and what it did to each field.
 func (s search) features(x tried) []string {
-	m, store := s.m, s.store
+	m := s.m
 	var list []string
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	o, out := x.call.Op, x.outcome()
-	in, whole := "", x.before.State == nil || !store || sound(m, x.before)
+	in, whole := "", x.before.State == nil || sound(m, x.before)
 	if x.before.State != nil {
 		in = x.before.State.Name
 	}
-	if store && x.refusal != nil {
+	if x.refusal != nil {
 		guard := slices.ContainsFunc(o.Require, func(q *spec.Requirement) bool { return q.Guard.Name == x.refusal.Guard })
 		switch {
 		case x.refusal.Code == interp.CodeInvariant: // one function looks at the rules of all states
@@ -45,7 +45,7 @@ func (s search) features(x tried) []string {
 	}
 	for _, i := range o.Inputs {
 		v := x.call.Inputs[i.Name]
-		if store && (x.refusal != nil && x.refusal.Name != i.Name || x.edited && x.input != i) {
+		if x.refusal != nil && x.refusal.Name != i.Name || x.edited && x.input != i {
 			continue
 		}
 		lo, hi := inputBounds(o, i)
@@ -80,7 +80,7 @@ func (s search) features(x tried) []string {
 			continue
 		}
 		for _, later := range o.Require[i+1:] {
-			if store && fails(later) {
+			if fails(later) {
 				add("guard %s before %s", q.Guard.Name, later.Guard.Name)
 			}
 		}
@@ -103,17 +103,13 @@ func (s search) features(x tried) []string {
 		return list
 	}
 	branch := slices.Index(o.Choose, x.done.Branch)
-	if store && x.full {
+	if x.full {
 		add("branch %d keeps the others", branch)
 	}
-	fields := m.Fields
-	if store {
-		fields = s.view(o).changed
-	}
-	for _, f := range fields {
+	for _, f := range s.view(o).changed {
 		was, is := x.before.Value(m, f), x.done.Record.Value(m, f)
 		add("branch %d: %s %t %t %t", branch, f.Name, was == is, is.IsPresent(), is.Num == 0 && is.Text == "")
-		if (f.Type.Kind == spec.KindEnum || f.Type.Kind == spec.KindBool) && (!store || was != is) {
+		if (f.Type.Kind == spec.KindEnum || f.Type.Kind == spec.KindBool) && was != is {
 			add("branch %d: %s is %s", branch, f.Name, is)
 		}
 	}

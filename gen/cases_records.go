@@ -82,10 +82,7 @@ func sound(m *spec.Machine, r interp.Record) bool {
 func (s search) filled(r interp.Record) interp.Record {
 	m := s.m
 	for i, b := range []*time.Time{&r.CreatedAt, &r.UpdatedAt} {
-		switch {
-		case !s.store && !reads(m, m.Builtin[i]):
-			*b = time.Time{}
-		case b.IsZero() || !reads(m, m.Builtin[i]):
+		if b.IsZero() || !reads(m, m.Builtin[i]) {
 			*b = noon.Add(-time.Hour)
 		}
 	}

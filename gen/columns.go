@@ -93,22 +93,24 @@ func (r *rows) created(o *spec.Operation, f *spec.Field) (string, error) {
 	case f.Type.Kind == spec.KindEnum, f.Type.Kind == spec.KindString:
 		return `""`, nil
 	default:
-		v.val = zero(f.Type.Kind)
+		v.val = r.n.zero(f.Type.Kind)
 		return r.column(v, false), nil
 	}
 }
 
 // textConstant returns the code of a constant that the specification holds as a
 // text: a string, a time or a JSON text.
-func textConstant(f *spec.Field, text string) string {
+func (n *names) textConstant(f *spec.Field, text string) string {
 	switch f.Type.Kind {
 	case spec.KindTime:
-		return fmt.Sprintf("time.UnixMicro(%d).UTC()", microsOf(text))
+		return timeConstant(text)
 	case spec.KindJSON:
-		return fmt.Sprintf("fsm.MustJSON(%q)", text)
+		return fmt.Sprintf("%s(%q)", n.of("fsm.MustJSON"), text)
 	}
 	return strconv.Quote(text)
 }
+
+func timeConstant(text string) string { return fmt.Sprintf("time.UnixMicro(%d).UTC()", microsOf(text)) }
 
 // microsOf returns the time of a constant as microseconds since 1970.
 func microsOf(text string) int64 {
@@ -130,7 +132,7 @@ func defaultColumn(f *spec.Field) string {
 		return strconv.Quote(v.Word.Stored())
 	default:
 		if f.Type.Kind == spec.KindTime {
-			return textConstant(f, v.Const)
+			return timeConstant(v.Const)
 		}
 		return strconv.Quote(v.Const)
 	}

@@ -85,8 +85,8 @@ type overflow struct {
 func (s scope) overflows(o *spec.Operation, e *spec.Effects, facts []*spec.Fact) []overflow {
 	var found []overflow
 	for _, a := range e.Set {
-		if a.Value.Kind == spec.ValueNow && a.Value.Plus > 0 && !s.n.alone {
-			found = append(found, overflow{a.Field, raw("!fsmimpl.InYears(now.Add(%s))", durationExpr(a.Value.Plus))})
+		if a.Value.Kind == spec.ValueNow && a.Value.Plus > 0 {
+			found = append(found, overflow{a.Field, raw("!%s(now.Add(%s))", s.n.of("fsmimpl.InYears"), durationExpr(a.Value.Plus))})
 		}
 	}
 	for _, r := range e.Increment {
@@ -163,7 +163,7 @@ func (s scope) set(a spec.Assign) (*change, error) {
 			local := s.n.local(f)
 			x.before = []jen.Code{
 				raw("var %s %s", local, s.n.fieldType(f)),
-				jen.If(raw("value, ok := %s.Get()", src.opt), raw("ok")).Block(raw("%s = fsm.Some(%s)", local, convert(src.enum, enum, "value"))),
+				jen.If(raw("value, ok := %s.Get()", src.opt), raw("ok")).Block(raw("%s = %s(%s)", local, s.n.of("fsm.Some"), convert(src.enum, enum, "value"))),
 			}
 			src = operand{kind: src.kind, here: maybe, opt: local, val: local + ".Or(0)"}
 		} else {
@@ -178,7 +178,7 @@ func (s scope) set(a spec.Assign) (*change, error) {
 	case !isOptional(f.Type):
 		x.assign = src.val
 	case src.here == present:
-		x.assign = "fsm.Some(" + typed(src) + ")"
+		x.assign = s.n.of("fsm.Some") + "(" + typed(src) + ")"
 	case src.here == absent:
 		x.assign = s.n.fieldType(f) + "{}"
 	default:
@@ -196,7 +196,7 @@ func (s scope) setOrKeep(x *change, in *spec.Input) {
 		code := sent.opt + ".Or(" + old.val + ")"
 		x.operand, x.assign = plain(f.Type.Kind, s.n.fieldEnum(f), code), code
 		if isOptional(f.Type) { // a guard says that it is present
-			x.assign = "fsm.Some(" + code + ")"
+			x.assign = s.n.of("fsm.Some") + "(" + code + ")"
 		}
 		return
 	}
@@ -209,7 +209,7 @@ func (s scope) setOrKeep(x *change, in *spec.Input) {
 		raw("%s := %s", local, stored),
 		jen.If(raw(test)).Block(raw("%s = %s", local, value)),
 	}
-	x.operand, x.assign = variable(f.Type, s.n.fieldEnum(f), local), local
+	x.operand, x.assign = s.n.variable(f.Type, s.n.fieldEnum(f), local), local
 }
 
 // increment adds one to what the field has.
@@ -266,7 +266,7 @@ func (s scope) value(v spec.Value, f *spec.Field) operand {
 		if f.Type.Kind == spec.KindString || f.Type.Kind == spec.KindSet {
 			return textOperand(v.Const)
 		}
-		return plain(f.Type.Kind, nil, textConstant(f, v.Const))
+		return plain(f.Type.Kind, nil, s.n.textConstant(f, v.Const))
 	}
 	enum := s.n.fieldEnum(f)
 	o := plain(spec.KindEnum, enum, enum.word(v.Word.Name))

@@ -3,6 +3,7 @@ package gen
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -13,7 +14,7 @@ import (
 // value that its field cannot hold.
 func (e *operationEmitter) effects(x *spec.Effects, facts []*spec.Fact) error {
 	for _, o := range e.s.overflows(e.o, x, facts) {
-		e.add(jen.If(o.when).Block(e.fail("refuseRule", ", fsm.ErrOverflow, %q", o.field.Name)))
+		e.add(jen.If(o.when).Block(e.fail("refuseRule", ", %s, %q", e.n.of("fsm.ErrOverflow"), o.field.Name)))
 	}
 	return e.s.apply(x, e.looked)
 }
@@ -65,7 +66,7 @@ func (e *operationEmitter) choose() error {
 	for _, b := range e.o.Choose {
 		e.s.changes, e.s.known = base, maps.Clone(known)
 		c := and(e.inStates(b.From), e.s.facts(b.When))
-		if e.n.alone && len(b.When) == 0 { // the branches above and this one have all states
+		if len(b.When) == 0 { // the branches above and this one have all states
 			rest = slices.DeleteFunc(rest, func(s *spec.State) bool { return slices.Contains(states(b.From), s) })
 			if len(rest) == 0 && !creates(e.o) {
 				c = always
@@ -86,16 +87,13 @@ func (e *operationEmitter) choose() error {
 		conds, bodies = append(conds, c), append(bodies, e.code)
 	}
 	if last == nil {
-		last = []jen.Code{e.fail("refuseRule", `, fsm.ErrInvariant, "choose"`)}
+		last = []jen.Code{e.fail("refuseRule", `, %s, "choose"`, e.n.of("fsm.ErrInvariant"))}
 	}
 	if conds == nil {
 		e.code = append(outer, last...)
 		return nil
 	}
 	tag, texts := tagged(conds)
-	if e.n.alone {
-		tag, texts = taggedOr(conds)
-	}
 	var cases []jen.Code
 	for i, body := range bodies {
 		cases = append(cases, jen.Case(raw(texts[i])).Block(body...))
@@ -105,48 +103,66 @@ func (e *operationEmitter) choose() error {
 	return nil
 }
 
-// tagged returns what a switch looks at and its cases: one value when all
-// conditions compare it, else nothing and the conditions.
+// tagged returns what a switch looks at and its cases: one value when all conditions
+// compare it, each with one or several others, else nothing and the conditions.
 func tagged(conds []cond) (tag string, cases []string) {
 	var whole []string
-	for i, c := range conds {
+	one := len(conds) == 1
+	for _, c := range conds {
 		whole = append(whole, c.String())
-		left, right, ok := strings.Cut(c.pos, " == ")
-		if i == 0 {
-			tag = left
-		}
-		if c.kind != condAtom || !ok || left != tag {
-			tag = "\x00"
-		}
-		cases = append(cases, right)
 	}
-	if tag == "\x00" || len(conds) < 2 {
-		return "", whole
-	}
-	return tag, cases
-}
-
-// taggedOr is tagged, where one case may have several values.
-func taggedOr(conds []cond) (tag string, cases []string) {
 	for _, c := range conds {
 		parts := []cond{c}
 		if c.kind == condOr {
-			parts = c.parts
+			parts, one = c.parts, false
 		}
 		var values []string
 		for _, p := range parts {
 			left, right, ok := strings.Cut(p.pos, " == ")
-			if p.kind != condAtom || !ok || tag != "" && left != tag || strings.ContainsAny(right, "&|") {
-				return tagged(conds)
+			if p.kind != condAtom || !ok || tag != "" && left != tag {
+				return "", whole
 			}
 			tag, values = left, append(values, right)
 		}
 		cases = append(cases, strings.Join(values, ", "))
 	}
-	if len(conds) == 1 && !strings.Contains(cases[0], ",") {
-		return tagged(conds)
+	if one {
+		return "", whole
 	}
 	return tag, cases
+}
+
+// byState reports whether the state alone decides what an operation does, so that one
+// switch says it all.
+func (e *operationEmitter) byState() bool {
+	o := e.o
+	return len(o.Choose) > 0 && !creates(o) && len(o.Require) == 0 && o.Effects.Empty() &&
+		!slices.ContainsFunc(o.Choose, func(b *spec.Branch) bool { return len(b.When) > 0 })
+}
+
+// chooseByState adds branches of which each has states of its own.
+func (e *operationEmitter) chooseByState() error {
+	outer, base := e.code, e.s.changes
+	rest := states(e.o.From)
+	var cases []jen.Code
+	for _, b := range e.o.Choose {
+		var in []string
+		rest = slices.DeleteFunc(rest, func(s *spec.State) bool {
+			taken := b.From == nil || slices.Contains(states(b.From), s)
+			if taken {
+				in = append(in, e.n.state(s))
+			}
+			return taken
+		})
+		e.code, e.s.changes = nil, base.clone()
+		if err := e.branch(b); err != nil {
+			return err
+		}
+		cases = append(cases, jen.Case(raw(strings.Join(in, ", "))).Block(e.code...))
+	}
+	e.s.changes = base
+	e.code = append(outer, jen.Switch(raw(e.n.self+".State")).Block(cases...), e.refuseState())
+	return nil
 }
 
 // inStates is the condition that the record is in one of the states; nil means
@@ -191,17 +207,20 @@ func (e *operationEmitter) finish(to *spec.State) {
 	if to != nil {
 		target = e.n.state(to)
 	}
-	if e.n.alone {
-		e.finishAlone(target)
-		return
-	}
 	copied := "next := *" + e.n.self
 	if creates(e.o) {
 		copied = "next := " + e.n.self
 	}
 	e.add(raw(copied))
 	e.add(e.s.changes.writes(e.n)...)
-	step := raw("%s.step(%q, %s, &next, %s, now)", e.n.self, e.o.Name, e.c.Event, target)
+	args := []string{e.c.Event, "&next", target}
+	if e.ruled {
+		args = append([]string{strconv.Quote(e.o.Name)}, args...)
+	}
+	if e.keeps["UpdatedAt"] {
+		args = append(args, "now")
+	}
+	step := raw("%s.step(%s)", e.n.self, strings.Join(args, ", "))
 	if !creates(e.o) {
 		e.add(jen.Return(step))
 		return

@@ -26,8 +26,8 @@ func (e *testEmitter) cases() {
 	w := &caseWriter{m: e.m, n: e.n}
 	e.line("// testCases are calls and what must come of each, found in the specification when this")
 	e.line("// package was generated. A time begins with @: \"@now\" is noon of the first of January 2026.")
-	e.line("var testCases = []fsmcases.Case{")
-	search := newSearch(e.m, true)
+	e.line("var testCases = []%s{", e.n.of("fsmcases.Case"))
+	search := newSearch(e.m)
 	for _, o := range e.m.Operations {
 		e.line("// %s", o.Name)
 		for _, p := range search.cases(o) {
@@ -53,7 +53,7 @@ func (e *testEmitter) cases() {
 	}
 	e.line("// testChecks are records, and the rules that each breaks: in each state one that is whole, and")
 	e.line("// then what is different in others.")
-	e.line("var testChecks = []fsmcases.Check{\n%s\n}", strings.Join(checks, "\n"))
+	e.line("var testChecks = []%s{\n%s\n}", e.n.of("fsmcases.Check"), strings.Join(checks, "\n"))
 	e.line("")
 	e.groups(w)
 }
@@ -70,9 +70,10 @@ func jsonKey(key, text string) string {
 func (w *caseWriter) text(p *played) string {
 	o, storeOnly := p.call.Op, p.picks() || p.stepRefused() || p.trigger != "" || p.out.Existing ||
 		p.want != nil && (p.want.Code == interp.CodeNotUnique || p.want.Code == interp.CodeExists)
-	if !p.pure && !storeOnly {
+	if !p.pure && !storeOnly || w.n.alone && (!p.pure || storeOnly) {
 		return ""
 	}
+	pureOnly := p.noStore || w.n.alone
 	var list []string
 	add := func(text string) {
 		if text != "" {
@@ -83,7 +84,7 @@ func (w *caseWriter) text(p *played) string {
 		add(entry("In", p.before.State.Name))
 		add(jsonKey("Given", w.given(p.before)))
 	}
-	if len(p.beside) > 0 {
+	if len(p.beside) > 0 && !w.n.alone {
 		var texts []string
 		for _, r := range p.beside {
 			texts = append(texts, rawText(strings.TrimSpace(r.ID+" "+r.State.Name+" "+w.given(r))))
@@ -120,7 +121,7 @@ func (w *caseWriter) text(p *played) string {
 		add(fmt.Sprintf("Then: []string{%q}", p.want.Operation+" in "+p.want.State))
 	}
 	r := p.of(w.m)
-	if p.noStore {
+	if pureOnly {
 		if p.refusal == nil && !p.done.RecordOnly {
 			add(jsonKey("After", w.changes(r, p.done.Record)))
 		}
@@ -158,7 +159,7 @@ func (w *caseWriter) text(p *played) string {
 			add("Again: []string{" + strings.Join(again, ", ") + "}")
 		}
 	}
-	if p.noStore {
+	if p.noStore && !w.n.alone {
 		add("NoStore: true")
 	}
 	return "{" + strings.Join(list, ", ") + "},"
@@ -198,7 +199,7 @@ func (w *caseWriter) others(o *spec.Operation, others interp.Others) string {
 // want writes what must come of a call.
 func (w *caseWriter) want(p *played) string {
 	refusal := p.want
-	if p.noStore {
+	if p.noStore || w.n.alone {
 		refusal = p.refusal
 	}
 	switch {
@@ -208,7 +209,7 @@ func (w *caseWriter) want(p *played) string {
 		return w.refused(refusal)
 	case p.out.Existing:
 		return "existing"
-	case !p.noStore:
+	case !p.noStore && !w.n.alone:
 		return w.moved(p.events[0])
 	}
 	return w.move(p.call.Op, p.done.From, p.done.To, p.done.RecordOnly, p.done.Guard)
@@ -261,6 +262,20 @@ func (w *caseWriter) refused(r *interp.Refusal) string {
 		return fmt.Sprintf("%s (%s)", text, strings.Join(from, ", "))
 	}
 	return text
+}
+
+// violations writes the rules that a record breaks.
+func violations(list []interp.Violation) string {
+	var rules []string
+	for _, v := range list {
+		rule := v.Rule
+		if !v.Must {
+			rule = "should: " + rule
+		}
+		rules = append(rules, rule)
+	}
+	slices.Sort(rules)
+	return strings.Join(rules, "; ")
 }
 
 // given writes what a record holds, as far as it is not what nothing has set.
@@ -388,7 +403,11 @@ func (e *testEmitter) moves() {
 	if e.opt.Spec != "" {
 		e.line("Spec: %q,", e.opt.Spec)
 	}
-	e.line("Version: %d, States: %q,", e.m.Version, strings.Join(names, ", "))
+	if e.n.alone {
+		e.line("Machine: %q, States: %q,", e.m.Name, strings.Join(names, ", "))
+	} else {
+		e.line("Version: %d, States: %q,", e.m.Version, strings.Join(names, ", "))
+	}
 	var fields []string
 	for _, f := range e.m.Fields {
 		text := f.Name
@@ -397,7 +416,7 @@ func (e *testEmitter) moves() {
 		}
 		fields = append(fields, text)
 	}
-	if fields != nil {
+	if fields != nil && !e.n.alone {
 		e.line("Fields: %q,", strings.Join(fields, ", "))
 	}
 	e.line("Moves: map[string]string{")
@@ -427,7 +446,7 @@ func (e *testEmitter) moves() {
 		e.line("%q: %q,", o.Name, strings.Join(list, ", "))
 	}
 	e.line("},")
-	if system != nil {
+	if system != nil && !e.n.alone {
 		e.line("System: %q,", strings.Join(system, ", "))
 	}
 	renamed := map[string]string{}
@@ -444,7 +463,7 @@ func (e *testEmitter) moves() {
 		e.line("},")
 	}
 	e.line("Cases: testCases, Checks: testChecks,")
-	if p := e.m.Projection; p != nil {
+	if p := e.m.Projection; p != nil && !e.n.alone {
 		e.line("Groups: testGroups,")
 		var key, moves []string
 		for _, k := range p.Key {
@@ -459,12 +478,12 @@ func (e *testEmitter) moves() {
 
 // groups writes groups of records and what the projection makes of them.
 func (e *testEmitter) groups(w *caseWriter) {
-	if e.m.Projection == nil {
+	if e.m.Projection == nil || e.n.alone {
 		return
 	}
 	e.line("// testGroups are groups of records, and what is made of each.")
 	e.line("var testGroups = []fsmcases.Group{")
-	for _, g := range newSearch(e.m, true).groups() {
+	for _, g := range newSearch(e.m).groups() {
 		var records []string
 		for _, r := range g.records {
 			records = append(records, rawOrQuoted(strings.TrimSpace(r.State.Name+" "+w.given(r))))

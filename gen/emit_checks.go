@@ -56,28 +56,36 @@ func (p *pure) can(f *jen.File) {
 }
 
 // check adds the function that looks at a record, whoever wrote it.
-func check(f *jen.File, m *spec.Machine, n *names) {
+func (p *pure) check(f *jen.File) {
+	m, n := p.m, p.n
+	violation := n.of("fsm.Violation")
 	s := scope{n: n, self: n.self}
 	f.Line()
 	f.Add(doc(fmt.Sprintf("%s lists the rules that %s breaks. Operations refuse one that breaks a MUST rule.", n.ours("package", "Check"), withArticle(n.Record)))).
-		Func().Id(n.ours("package", "Check")).Params(n.receives("")).Index().Add(raw("fsm.Violation")).BlockFunc(func(g *jen.Group) {
-		g.Add(raw("var found []fsm.Violation"))
+		Func().Id(n.ours("package", "Check")).Params(n.receives("")).Index().Add(raw(violation)).BlockFunc(func(g *jen.Group) {
+		g.Add(raw("var found []%s", violation))
 		g.If(raw("!%s.State.Valid()", n.self)).Block(
-			jen.Return(raw("append(found, fsm.Violation{Rule: %q, Must: true, Message: %q})", "state", "the record is in no state of the machine")),
+			jen.Return(raw("append(found, %s{Rule: %q, Must: true, Message: %q})", violation, "state", "the record is in no state of the machine")),
 		)
 		for _, b := range s.fieldRules(m) {
-			g.Add(jen.If(raw(b.when.String())).Block(raw("found = append(found, fsm.Violation{Rule: %q, Must: true})", b.rule)))
+			g.Add(jen.If(raw(b.when.String())).Block(raw("found = append(found, %s{Rule: %q, Must: true})", violation, b.rule)))
 		}
-		g.Add(raw(n.self + ".rules").Call(jen.Func().Params(raw("rule string, must bool")).Bool().Block(
-			raw("found = append(found, fsm.Violation{Rule: rule, Must: must})"),
-			jen.Return(jen.True()),
-		)))
+		if p.ruled || p.should {
+			g.Add(raw(n.self + ".rules").Call(jen.Func().Params(raw("rule string, must bool")).Bool().Block(
+				raw("found = append(found, %s{Rule: rule, Must: must})", violation),
+				jen.Return(jen.True()),
+			)))
+		}
 		g.Return(raw("found"))
 	})
 }
 
 // ruleList adds the rules that records are held to, written once.
-func ruleList(f *jen.File, m *spec.Machine, n *names) {
+func (p *pure) ruleList(f *jen.File) {
+	m, n := p.m, p.n
+	if !p.ruled && !p.should {
+		return
+	}
 	s := scope{n: n, self: n.self}
 	var texts []string
 	cases := make(map[string][]jen.Code)
@@ -103,6 +111,9 @@ func ruleList(f *jen.File, m *spec.Machine, n *names) {
 		}
 		g.Return(jen.True())
 	})
+	if !p.ruled {
+		return
+	}
 	f.Line()
 	f.Add(doc("broken returns the first MUST rule that the record breaks, or nothing.")).
 		Func().Params(n.receives("*")).Id("broken").Params().Params(raw("first string")).Block(

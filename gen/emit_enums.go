@@ -50,7 +50,7 @@ func (t *enumType) integer() string {
 }
 
 // enum adds a type with its constants, its texts, and its form in JSON.
-func enum(f *jen.File, t *enumType) {
+func enum(f *jen.File, n *names, t *enumType) {
 	f.Line()
 	f.Add(doc(t.doc...)).
 		Type().Id(t.name).Id(t.integer())
@@ -69,9 +69,9 @@ func enum(f *jen.File, t *enumType) {
 	enumTable(f.Null(), t.table("Names"), t, func(c enumConst) string { return c.word })
 	if t.renamed() {
 		f.Line()
-		enumTable(f.Add(doc(fmt.Sprintf("%s are the words in rows and events: the first names.", t.table("Words")))), t.table("Words"), t, func(c enumConst) string { return c.stored })
+		enumTable(f.Add(doc(fmt.Sprintf("%s are the words in %s: the first names.", t.table("Words"), n.stored()))), t.table("Words"), t, func(c enumConst) string { return c.stored })
 	}
-	enumMethods(f, t)
+	enumMethods(f, n, t)
 }
 
 func enumConstant(t *enumType, i int, c enumConst) *jen.Statement {
@@ -90,7 +90,15 @@ func enumTable(s *jen.Statement, name string, t *enumType, text func(enumConst) 
 	})
 }
 
-func enumMethods(f *jen.File, t *enumType) {
+// stored is where the words of enums are found again.
+func (n *names) stored() string {
+	if n.alone {
+		return "JSON"
+	}
+	return "rows, events and JSON"
+}
+
+func enumMethods(f *jen.File, n *names, t *enumType) {
 	r := receiver(t.name)
 	names, stored := t.table("Names"), t.table("Names")
 	if t.renamed() {
@@ -101,16 +109,16 @@ func enumMethods(f *jen.File, t *enumType) {
 		f.Add(doc(text)).Func().Params(raw("%s %s%s", r, on, t.name)).Id(name).Params(params).Add(result).Block(body...)
 	}
 	method("String returns the name in the specification.", "", "String", nil, jen.String(),
-		jen.Return(raw("fsmimpl.Name(%s[:], %s, %q)", names, r, t.name)))
-	if t.renamed() && t.inRows {
+		jen.Return(raw("%s(%s[:], %s, %q)", n.of("fsmimpl.Name"), names, r, t.name)))
+	if t.renamed() && t.inRows && !n.alone {
 		method("word returns what rows and events hold.", "", "word", nil, jen.String(),
 			jen.If(raw("!%s.Valid()", r)).Block(jen.Return(jen.Lit(""))),
 			jen.Return(raw("%s[%s]", stored, r)))
 	}
 	method(fmt.Sprintf("Valid reports whether %s is one of the %ss of the specification.", r, t.noun), "", "Valid", nil, jen.Bool(),
 		jen.Return(raw("%s > 0 && int(%s) < len(%s)", r, r, names)))
-	method("MarshalText returns the word that rows, events and JSON hold.", "", "MarshalText", nil, jen.Params(raw("[]byte"), raw("error")),
-		jen.Return(raw("fsmimpl.Text(%s[:], %s, %q)", stored, r, t.noun)))
+	method("MarshalText returns the word that "+n.stored()+" hold.", "", "MarshalText", nil, jen.Params(raw("[]byte"), raw("error")),
+		jen.Return(raw("%s(%s[:], %s, %q)", n.of("fsmimpl.Text"), stored, r, t.noun)))
 	var body []jen.Code
 	if t.gone != nil {
 		body = append(body, jen.Switch(raw("string(text)")).BlockFunc(func(g *jen.Group) {
@@ -120,7 +128,7 @@ func enumMethods(f *jen.File, t *enumType) {
 		}))
 	}
 	method("UnmarshalText reads what MarshalText returns. An unknown word is an error.", "*", "UnmarshalText", raw("text []byte"), jen.Error(),
-		append(body, jen.Return(raw("fsmimpl.Parse(%s[:], text, %s, %q)", stored, r, t.noun)))...)
+		append(body, jen.Return(raw("%s(%s[:], text, %s, %q)", n.of("fsmimpl.Parse"), stored, r, t.noun)))...)
 }
 
 // receiver is the one letter that methods of a type call their value.
@@ -139,7 +147,7 @@ func stateType(m *spec.Machine, n *names) *enumType {
 		t.consts = append(t.consts, enumConst{n.state(s), s.Name, s.Stored(), stateDoc(s)})
 	}
 	for _, r := range m.Removed {
-		text := fmt.Sprintf("a state that is gone: old rows and events that name it are read as %s", r.To.State.Name)
+		text := fmt.Sprintf("a state that is gone: what names it is read as %s", r.To.State.Name)
 		t.gone = append(t.gone, enumConst{name: n.state(r.To.State), stored: r.Name, doc: text})
 	}
 	return t

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/dave/jennifer/jen"
+	"github.com/fsmgen/fsmgen/internal/validate"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -12,17 +13,19 @@ import (
 func pureFile(m *spec.Machine, n *names, _ Options) ([]byte, error) {
 	f := newFile(n)
 	f.PackageComment(strings.TrimRight(doc(packageDoc(m, n)...).GoString(), "\n"))
-	handshake(f)
-	enum(f, stateType(m, n))
+	if !n.alone {
+		handshake(f)
+	}
+	enum(f, n, stateType(m, n))
 	stateMethods(f, m, n)
 	constants(f, m, n)
 	for _, e := range n.enums {
-		enum(f, valueType(e))
+		enum(f, n, valueType(e))
 	}
 	sentinels(f, n)
-	record(f, m, n)
+	p := newPure(m, n)
+	p.record(f)
 	event(f)
-	p := &pure{m: m, n: n, used: make(map[string]bool)}
 	for _, o := range m.Operations {
 		input(f, n, o)
 		peers(f, m, n, o)
@@ -31,9 +34,9 @@ func pureFile(m *spec.Machine, n *names, _ Options) ([]byte, error) {
 		}
 	}
 	p.can(f)
-	check(f, m, n)
-	ruleList(f, m, n)
-	if m.Projection != nil {
+	p.check(f)
+	p.ruleList(f)
+	if m.Projection != nil && !n.alone {
 		if err := projection(f, m, n); err != nil {
 			return nil, err
 		}
@@ -50,10 +53,27 @@ func packageDoc(m *spec.Machine, n *names) []string {
 	if m.Doc != "" {
 		first = fmt.Sprintf("Package %s is the machine of %s: %s", n.Package, n.Record, lead(sentence(m.Doc)))
 	}
+	if n.alone {
+		return append([]string{first,
+			fmt.Sprintf("Its operations are methods of %s and functions that make one. They do no input or output, know no clock, "+
+				"and leave the record as it is when they refuse.", n.Record)}, leftOut(m))
+	}
 	return []string{first,
 		fmt.Sprintf("The pure layer is the methods of %s and the functions that make one. They do no input or output, know no clock, "+
 			"and leave the record as it is when they refuse. The durable layer is Machine: the same operations over a store. Begin with [%s] and [%s].",
 			n.Record, n.ours("package", "Migrate"), n.ours("package", "Open"))}
+}
+
+// leftOut lists what of a machine the pure layer leaves out.
+func leftOut(m *spec.Machine) string {
+	text := ""
+	for _, l := range validate.LeftOut(m) {
+		text += "\n  - " + l.What
+	}
+	if text == "" {
+		return ""
+	}
+	return "The specification has more, which needs a store:" + text
 }
 
 // handshake makes the package fail to compile against another generation of
@@ -66,14 +86,20 @@ func handshake(f *jen.File) {
 // constants adds the names of the operations and of the events, as the log has them.
 func constants(f *jen.File, m *spec.Machine, n *names) {
 	f.Line()
-	f.Add(doc("The operations, in the order of the specification: the values of fsm.Event.Operation.")).
+	logged := func(text, member string) *jen.Statement {
+		if n.alone {
+			return doc(text + ".")
+		}
+		return doc(text + ": the values of " + member + ".")
+	}
+	f.Add(logged("The operations, in the order of the specification", "fsm.Event.Operation")).
 		Const().DefsFunc(func(g *jen.Group) {
 		for _, o := range m.Operations {
 			g.Id(n.op(o).Const).Op("=").Lit(o.Stored())
 		}
 	})
 	f.Line()
-	f.Add(doc("The events, in the order of the operations that write them: the values of fsm.Event.Name.")).
+	f.Add(logged("The events, in the order of the operations that write them", "fsm.Event.Name")).
 		Const().DefsFunc(func(g *jen.Group) {
 		for _, e := range n.events {
 			g.Id(e.Const).Op("=").Lit(e.Stored)
@@ -86,14 +112,14 @@ func stateMethods(f *jen.File, m *spec.Machine, n *names) {
 	f.Line()
 	f.Add(doc("States returns all states, in the order of the specification.")).
 		Func().Id("States").Params().Index().Id("State").Block(
-		jen.Return(raw("fsmimpl.All[State](%s[:])", stateType(m, n).table("Names"))),
+		jen.Return(raw("%s[State](%s[:])", n.of("fsmimpl.All"), stateType(m, n).table("Names"))),
 	)
 	f.Line()
 	stateOf := n.ours("package", "StateOf")
-	f.Add(doc(fmt.Sprintf("%s returns the state of the %s that a refused call found, or its newer state. "+
-		"It reports false if err names no state.", stateOf, n.Record))).
+	f.Add(doc(fmt.Sprintf("%s returns the state of the %s that a refused call found%s. "+
+		"It reports false if err names no state.", stateOf, n.Record, map[bool]string{false: ", or its newer state"}[n.alone]))).
 		Func().Id(stateOf).Params(raw("err error")).Params(raw("State"), jen.Bool()).Block(
-		jen.Return(raw("fsmimpl.StateOf[State](%s[:], %q, err)", stateType(m, n).table("Names"), m.Name)),
+		jen.Return(raw("%s[State](%s[:], %q, err)", n.of("fsmimpl.StateOf"), stateType(m, n).table("Names"), m.Name)),
 	)
 	var terminal []string
 	for _, s := range m.States {
@@ -143,18 +169,37 @@ func stateMethod(f *jen.Statement, name string, terms []string) {
 
 // steps adds what ends an accepted call.
 func (p *pure) steps(f *jen.File) {
+	text := "step takes a step that was decided on a copy of the record."
+	if p.ruled {
+		text = "step takes a step that was decided on a copy of the record, unless the copy breaks a rule: then somebody else made the record."
+	}
+	params := "name string"
+	if p.ruled {
+		params = "op, name string"
+	}
 	f.Line()
-	f.Add(doc("step takes a step that was decided on a copy of the record, unless the copy breaks a rule: then the record was stored by somebody else.")).
-		Func().Params(p.n.receives("*")).Id("step").Params(raw("op, name string, next *%s, to State, now time.Time", p.n.Record)).
-		Params(raw("Event"), raw("error")).Block(
-		raw("next.State = to"),
-		raw("next.Rev++"),
-		jen.If(raw("now.After(next.UpdatedAt)")).Block(raw("next.UpdatedAt = now")),
-		jen.If(raw("rule := next.broken()"), raw(`rule != ""`)).Block(jen.Return(raw("Event{}, %s.refuseRule(op, fsm.ErrInvariant, rule)", p.n.self))),
-		raw("event := Event{Name: name, From: %s.State, To: to}", p.n.self),
-		raw("*%s = *next", p.n.self),
-		jen.Return(raw("event, nil")),
-	)
+	f.Add(doc(text)).Func().Params(p.n.receives("*")).Id("step").ParamsFunc(func(g *jen.Group) {
+		g.Add(raw("%s, next *%s, to State", params, p.n.Record))
+		if p.keeps["UpdatedAt"] {
+			g.Id("now").Qual("time", "Time")
+		}
+	}).Params(raw("Event"), raw("error")).BlockFunc(func(g *jen.Group) {
+		g.Add(raw("next.State = to"))
+		if p.keeps["Rev"] {
+			g.Add(raw("next.Rev++"))
+		}
+		if p.keeps["UpdatedAt"] {
+			g.If(raw("now.After(next.UpdatedAt)")).Block(raw("next.UpdatedAt = now"))
+		}
+		if p.ruled {
+			p.used["refuseRule"] = true
+			g.If(raw("rule := next.broken()"), raw(`rule != ""`)).Block(
+				jen.Return(raw("Event{}, %s.refuseRule(op, %s, rule)", p.n.self, p.n.of("fsm.ErrInvariant"))))
+		}
+		g.Add(raw("event := Event{Name: name, From: %s.State, To: to}", p.n.self))
+		g.Add(raw("*%s = *next", p.n.self))
+		g.Return(raw("event, nil"))
+	})
 	if p.used["note"] {
 		f.Line()
 		f.Add(doc("note is the event of a call that is recorded and changes nothing; guard is the guard that failed, if it was one.")).

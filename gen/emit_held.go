@@ -384,7 +384,7 @@ func (h *held) field(f *jen.File, typ string, in []*spec.State, x *spec.Field) {
 	name := h.n.field(x)
 	f.Line()
 	f.Add(doc(fmt.Sprintf("%s returns %s, which is present while the %s is %s.", name, x.Name, h.n.Record, brief(stateNames(in), "or")))).
-		Func().Params(raw("j %s", typ)).Id(name).Params().Add(typeCode(goType(x.Type, h.n.fieldEnum(x)))).Block(
+		Func().Params(raw("j %s", typ)).Id(name).Params().Add(typeCode(h.n.goType(x.Type, h.n.fieldEnum(x)))).Block(
 		raw("v, _ := j.held.Record().%s.Get()", name),
 		jen.Return(raw("v")),
 	)
@@ -475,11 +475,8 @@ func (h *held) result(f *jen.File, o *spec.Operation) {
 
 // typeCode returns a type whose packages are imported where they are named.
 func typeCode(typ string) *jen.Statement {
-	if inner, ok := strings.CutPrefix(typ, "fsm.Optional["); ok {
-		return raw("fsm.Optional").Index(typeCode(strings.TrimSuffix(inner, "]")))
-	}
-	if name, ok := strings.CutPrefix(typ, "fsm."); ok {
-		return raw("fsm." + name)
+	if generic, inner, ok := strings.Cut(typ, "["); ok {
+		return jen.Id(generic).Index(typeCode(strings.TrimSuffix(inner, "]")))
 	}
 	if name, ok := strings.CutPrefix(typ, "time."); ok {
 		return jen.Qual("time", name)

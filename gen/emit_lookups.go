@@ -21,7 +21,7 @@ func (s *store) lookups(f *jen.File) {
 			param := lookupParam(r.Field, names)
 			names = append(names, param)
 			enum := s.n.fieldEnum(r.Field)
-			params = append(params, raw("%s %s", param, goType(r.Field.Type, enum)))
+			params = append(params, raw("%s %s", param, s.n.goType(r.Field.Type, enum)))
 			values = append(values, s.rows.column(plain(r.Field.Type.Kind, enum, param), true))
 		}
 		text := []string{name + " returns " + s.lookupDoc(l)}
@@ -60,7 +60,7 @@ func (s *store) derived(f *jen.File) {
 	for _, k := range p.Key {
 		param, enum := lookupParam(k.Field, names), s.n.fieldEnum(k.Field)
 		names = append(names, param)
-		params = append(params, raw("%s %s", param, goType(k.Field.Type, enum)))
+		params = append(params, raw("%s %s", param, s.n.goType(k.Field.Type, enum)))
 		values = append(values, s.rows.column(plain(k.Field.Type.Kind, enum, param), true))
 	}
 	name, key := p.Entity, list(fieldNames(p.Key), "and")

@@ -2,7 +2,6 @@ package gen
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,10 +13,25 @@ import (
 // pure is the pure layer of one machine in the making. used notes which of the
 // small functions at its end the operations call.
 type pure struct {
-	m    *spec.Machine
-	n    *names
-	used map[string]bool
-	pkg  *purePackage // where the package is this layer alone
+	m      *spec.Machine
+	n      *names
+	used   map[string]bool
+	keeps  map[string]bool // the built-in fields that records have
+	ruled  bool            // some state has a rule that must hold
+	should bool            // or one that should
+}
+
+func newPure(m *spec.Machine, n *names) *pure {
+	p := &pure{m: m, n: n, used: map[string]bool{}, keeps: map[string]bool{}}
+	for _, b := range n.builtins(m) {
+		p.keeps[b.name] = true
+	}
+	for _, st := range m.States {
+		rules := (scope{n: n}).stateRules(m, st)
+		p.ruled = p.ruled || strings.Contains(rules, ", true)")
+		p.should = p.should || strings.Contains(rules, ", false)")
+	}
+	return p
 }
 
 // operationEmitter writes the pure form of one operation: everything is
@@ -43,7 +57,7 @@ func (p *pure) operation(f *jen.File, o *spec.Operation) error {
 	declaration := f.Add(doc(operationDoc(p.m, p.n, o)...))
 	if creates(o) {
 		params := e.params()
-		if !p.n.alone {
+		if p.keeps["ID"] {
 			params = append([]jen.Code{raw("id string")}, params...)
 		}
 		declaration.Func().Id(e.c.Method).Params(params...).
@@ -61,15 +75,6 @@ func (e *operationEmitter) params() []jen.Code {
 	if e.c.Input != "" {
 		p = append(p, raw("in %s", e.c.Input))
 	}
-	if e.n.alone {
-		if needsActor(e.o) {
-			p = append(p, raw("actor string"))
-		}
-		if readsNow(e.m, e.o) {
-			p = append(p, jen.Id("now").Qual("time", "Time"))
-		}
-		return p
-	}
 	if e.c.Peers != "" {
 		p = append(p, raw("peers %s", e.c.Peers))
 	}
@@ -79,11 +84,19 @@ func (e *operationEmitter) params() []jen.Code {
 	case needsActor(e.o):
 		p = append(p, raw("actor string"))
 	}
-	return append(p, jen.Id("now").Qual("time", "Time"))
+	if e.asksNow(e.o) || !e.n.alone {
+		p = append(p, jen.Id("now").Qual("time", "Time"))
+	}
+	return p
+}
+
+// asksNow reports whether what an operation does depends on the time.
+func (p *pure) asksNow(o *spec.Operation) bool {
+	return lookAtNow(ownFacts(o)) || setsNow(p.m, o) || creates(o) && p.keeps["CreatedAt"] || len(targets(o)) > 0 && p.keeps["UpdatedAt"]
 }
 
 // pureArgs are the arguments of the pure form of an operation, without the id of a
-// creation: each is the expression for what the form takes, where it takes it.
+// creation: each is the expression for what the form takes, where it takes it. Without now it takes no time.
 func pureArgs(c *opNames, o *spec.Operation, in, peers, actor, reason, now string) string {
 	var args []string
 	add := func(reads bool, arg string) {
@@ -95,7 +108,8 @@ func pureArgs(c *opNames, o *spec.Operation, in, peers, actor, reason, now strin
 	add(c.Peers != "", peers)
 	add(needsActor(o), actor)
 	add(o.By == spec.ByOperator, reason)
-	return strings.Join(append(args, now), ", ")
+	add(now != "", now)
+	return strings.Join(args, ", ")
 }
 
 func (e *operationEmitter) add(code ...jen.Code) { e.code = append(e.code, code...) }
@@ -103,11 +117,7 @@ func (e *operationEmitter) add(code ...jen.Code) { e.code = append(e.code, code.
 // fail returns the refusal that a helper makes.
 func (e *operationEmitter) fail(helper, format string, args ...any) *jen.Statement {
 	e.used[helper] = true
-	name := strconv.Quote(e.o.Name)
-	if e.n.alone {
-		name = e.c.Const
-	}
-	call := fmt.Sprintf("%s.%s(%s%s)", e.n.self, helper, name, fmt.Sprintf(format, args...))
+	call := fmt.Sprintf("%s.%s(%q%s)", e.n.self, helper, e.o.Name, fmt.Sprintf(format, args...))
 	if creates(e.o) {
 		return jen.Return(raw("%s{}, Event{}, %s", e.n.Record, call))
 	}
@@ -121,41 +131,33 @@ func (e *operationEmitter) refuseIf(c cond, refusal ...jen.Code) {
 	}
 }
 
-var wordNow = regexp.MustCompile(`\bnow\b`)
-
 func (e *operationEmitter) body() error {
-	cut := raw("now = driver.Time(now)")
-	switch {
-	case !creates(e.o):
-	case !e.n.alone:
-		e.add(cut, raw("%s := %s{ID: id, CreatedAt: now}", e.n.self, e.n.Record))
-	case reads(e.m, e.m.Builtin[0]):
-		e.add(raw("%s := %s{CreatedAt: now}", e.n.self, e.n.Record))
-	default:
-		e.add(raw("%s := %s{}", e.n.self, e.n.Record))
+	cut := func() {
+		if e.asksNow(e.o) {
+			e.add(raw("now = %s(now)", e.n.of("driver.Time")))
+		}
+	}
+	if creates(e.o) {
+		cut()
+		var given []string
+		if e.keeps["ID"] {
+			given = append(given, "ID: id")
+		}
+		if e.keeps["CreatedAt"] {
+			given = append(given, "CreatedAt: now")
+		}
+		e.add(raw("%s := %s{%s}", e.n.self, e.n.Record, strings.Join(given, ", ")))
 	}
 	e.caller()
 	for _, in := range e.o.Inputs {
 		e.input(in)
 	}
-	if creates(e.o) && e.n.alone {
-		// nothing is there that could stand in the way
-	} else if creates(e.o) {
-		e.add(jen.If(raw("err := driver.CheckID(id)"), raw("err != nil")).Block(e.fail("refuseInput", `, "id", err.Error()`)))
-	} else {
+	switch {
+	case !creates(e.o):
 		e.cell()
-		if !e.n.alone {
-			at := len(e.code)
-			e.add(cut)
-			if len(e.o.Choose) > 0 { // where no branch asks for the time nor writes it, nothing is to be cut
-				defer func() {
-					rest := fmt.Sprintf("%#v", jen.Func().Params().Block(e.code[at+1:]...))
-					if !wordNow.MatchString(rest) {
-						e.code = slices.Delete(e.code, at, at+1)
-					}
-				}()
-			}
-		}
+		cut()
+	case e.keeps["ID"]:
+		e.add(jen.If(raw("err := driver.CheckID(id)"), raw("err != nil")).Block(e.fail("refuseInput", `, "id", err.Error()`)))
 	}
 	for _, r := range e.o.Require {
 		if e.require(r) {
@@ -184,10 +186,6 @@ func (e *operationEmitter) caller() {
 	if !needsActor(e.o) {
 		return
 	}
-	if e.n.alone {
-		e.add(jen.If(raw(`actor == ""`)).Block(e.fail("refuse", ", fsm.ErrActorMissing")))
-		return
-	}
 	helper, args := "asked", "actor"
 	if e.o.By == spec.ByOperator {
 		helper, args = "operated", "actor, reason"
@@ -212,38 +210,16 @@ func (e *operationEmitter) input(in *spec.Input) {
 		if optional {
 			kind = "Optional" + kind
 		}
-		checked("fsmimpl.Check" + kind)
-	}
-	switch k := in.Type.Kind; {
-	case e.n.alone && optional && k == spec.KindString:
-		e.add(jen.If(raw("value, ok := %s.Get()", name), raw(`ok && value == ""`)).Block(refuse("it is empty")))
-		return
-	case e.n.alone && optional && k == spec.KindTime:
-		return
-	case e.n.alone && k == spec.KindString:
-		e.add(jen.If(raw(`%s == ""`, name)).Block(refuse("it is empty")))
-		return
-	case e.n.alone && optional && k == spec.KindJSON:
-		e.add(jen.If(raw("value, ok := %s.Get()", name), raw("ok && value.IsZero()")).Block(refuse("it is null")))
-		return
-	case e.n.alone && k == spec.KindJSON:
-		e.add(jen.If(raw("%s.IsZero()", name)).Block(refuse("it is missing")))
-		return
-	case e.n.alone && k == spec.KindSet:
-		e.add(jen.If(raw(`%s.Has("")`, name)).Block(refuse("a member is empty")))
-		return
-	case e.n.alone && k == spec.KindTime:
-		e.add(jen.If(raw("%s.IsZero()", name)).Block(refuse("it is zero")))
-		return
+		checked(e.n.of("fsmimpl.Check" + kind))
 	}
 	switch in.Type.Kind {
 	case spec.KindString:
 		check("Text")
 	case spec.KindTime:
 		if optional {
-			e.add(raw("%s = fsmimpl.CutTime(%s)", name, name))
+			e.add(raw("%s = %s(%s)", name, e.n.of("fsmimpl.CutTime"), name))
 		} else {
-			e.add(raw("%s = driver.Time(%s)", name, name))
+			e.add(raw("%s = %s(%s)", name, e.n.of("driver.Time"), name))
 		}
 		check("Time")
 	case spec.KindJSON:
@@ -256,7 +232,7 @@ func (e *operationEmitter) input(in *spec.Input) {
 		}
 		e.add(jen.If(raw("!%s.Valid()", name)).Block(refuse(problem)))
 	case spec.KindSet:
-		checked("driver.CheckSet")
+		checked(e.n.of("driver.CheckSet"))
 	case spec.KindInt, spec.KindCounter, spec.KindSequence:
 		lo, hi := inputBounds(e.o, in)
 		value := name
@@ -364,11 +340,7 @@ func (e *operationEmitter) strangers(in []*spec.State) (refusals []jen.Code) {
 			is := e.s.facts([]*spec.Fact{{Op: spec.Eq, Left: field, Right: spec.Term{Kind: spec.TermActor}}})
 			refused = append(refused, and(e.s.facts([]*spec.Fact{{Op: spec.Present, Left: field}}), is.not()))
 		}
-		values := ""
-		if !e.n.alone {
-			values = e.guardValues(r)
-		}
-		refusals = append(refusals, jen.If(raw(or(refused...).String())).Block(e.guardRefusal(r.Guard.Name, r.Guard.Error, r.Guard.Message, values)))
+		refusals = append(refusals, jen.If(raw(or(refused...).String())).Block(e.guardRefusal(r.Guard.Name, r.Guard.Error, r.Guard.Message, e.guardValues(r))))
 	}
 	return refusals
 }
@@ -392,9 +364,6 @@ func strangerGuards(o *spec.Operation, in []*spec.State) (list []*spec.Requireme
 // note is the event of a call that is recorded and changes nothing.
 func (e *operationEmitter) note(guard string) *jen.Statement {
 	e.used["note"] = true
-	if e.n.alone && !notesGuards(e.m) {
-		return raw("%s.note(%s)", e.n.self, e.c.Event)
-	}
 	return raw("%s.note(%s, %q)", e.n.self, e.c.Event, guard)
 }
 
@@ -416,11 +385,7 @@ func (e *operationEmitter) require(r *spec.Requirement) (ends bool) {
 	if e.o.OnRefusalRecordOnly && !creates(e.o) {
 		answer = []jen.Code{jen.Return(e.note(g.Name)).Op(",").Nil()}
 	} else {
-		values := ""
-		if !e.n.alone {
-			values = e.guardValues(r)
-		}
-		answer = []jen.Code{e.guardRefusal(g.Name, g.Error, g.Message, values)}
+		answer = []jen.Code{e.guardRefusal(g.Name, g.Error, g.Message, e.guardValues(r))}
 	}
 	if refused.kind == condTrue {
 		e.add(answer...)
@@ -435,7 +400,7 @@ func (e *operationEmitter) require(r *spec.Requirement) (ends bool) {
 func (e *operationEmitter) sequences() {
 	for _, f := range sequences(e.m, e.o) {
 		value := "peers." + e.n.sequence(e.m, f)
-		e.refuseIf(call(value+" < 1"), e.fail("refuseRule", ", fsm.ErrOverflow, %q", f.Name))
+		e.refuseIf(call(value+" < 1"), e.fail("refuseRule", ", %s, %q", e.n.of("fsm.ErrOverflow"), f.Name))
 		e.s.changes.put(&change{field: f, operand: plain(spec.KindSequence, nil, value), assign: value})
 	}
 }

@@ -32,7 +32,7 @@ func projectedStates(p *spec.Projection) []string {
 func projection(f *jen.File, m *spec.Machine, n *names) error {
 	p := m.Projection
 	t := projectionType(p)
-	enum(f, t)
+	enum(f, n, t)
 	projectedMoves(f, p, t)
 	f.Line()
 	f.Add(doc(fmt.Sprintf("%s is derived from all %s records with the same %s; it is stored nowhere.", p.Entity, m.Entity, list(fieldNames(p.Key), "and")))).
@@ -42,7 +42,7 @@ func projection(f *jen.File, m *spec.Machine, n *names) error {
 		}
 		g.Id("State").Id(t.name).Tag(tag("state", false))
 		for _, x := range p.Fields {
-			g.Id(spec.GoName(x.Name)).Add(raw(aggregateType(x))).Tag(tag(x.Name, x.Agg != "count")).Comment("// " + aggregateNote(x))
+			g.Id(spec.GoName(x.Name)).Add(raw(n.aggregateType(x))).Tag(tag(x.Name, x.Agg != "count")).Comment("// " + aggregateNote(x))
 		}
 	})
 	body, err := projectBody(m, n, t)
@@ -125,11 +125,11 @@ func ruleTexts(p *spec.Projection) string {
 }
 
 // aggregateType is the type of an aggregate. The largest of no records is absent.
-func aggregateType(x *spec.ProjectionField) string {
+func (n *names) aggregateType(x *spec.ProjectionField) string {
 	if x.Agg == "count" {
 		return "int64"
 	}
-	return "fsm.Optional[" + goType(x.Field.Type, nil) + "]"
+	return n.of("fsm.Optional") + "[" + n.goType(x.Field.Type, nil) + "]"
 }
 
 func aggregateNote(x *spec.ProjectionField) string {
@@ -170,14 +170,14 @@ func projectBody(m *spec.Machine, n *names, t *enumType) ([]jen.Code, error) {
 
 // aggregate keeps the largest or smallest value that is there.
 func aggregate(n *names, x *spec.ProjectionField, target string) jen.Code {
-	value := variable(x.Field.Type, nil, "r."+n.field(x.Field))
-	best := operand{kind: x.Field.Type.Kind, here: maybe, opt: target, val: target + ".Or(" + zero(x.Field.Type.Kind) + ")"}
+	value := n.variable(x.Field.Type, nil, "r."+n.field(x.Field))
+	best := operand{kind: x.Field.Type.Kind, here: maybe, opt: target, val: target + ".Or(" + n.zero(x.Field.Type.Kind) + ")"}
 	op := spec.Gt
 	if x.Agg == "min" {
 		op = spec.Lt
 	}
 	better := and(there(value), or(isPresent(best).not(), compare(op, value, best)))
-	assign := "fsm.Some(" + value.val + ")"
+	assign := n.of("fsm.Some") + "(" + value.val + ")"
 	if value.here == maybe {
 		assign = value.opt
 	}

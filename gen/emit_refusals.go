@@ -28,13 +28,13 @@ func ends(m *spec.Machine) bool {
 
 // callers adds the functions that look at who calls, and why.
 func (p *pure) callers(f *jen.File) {
-	j := p.n.self
+	n, j := p.n, p.n.self
 	if p.used["asked"] || p.used["operated"] {
 		f.Line()
 		f.Add(doc("asked refuses a call whose actor cannot be one.")).
 			Func().Params(p.n.receives("*")).Id("asked").Params(raw("op, actor string")).Error().Block(
-			jen.If(raw(`actor == ""`)).Block(jen.Return(raw("%s.refuse(op, fsm.ErrActorMissing)", j))),
-			jen.If(raw("err := driver.CheckID(actor)"), raw("err != nil")).Block(jen.Return(raw(`%s.refuseInput(op, "actor", err.Error())`, j))),
+			jen.If(raw(`actor == ""`)).Block(jen.Return(raw("%s.refuse(op, %s)", j, n.of("fsm.ErrActorMissing")))),
+			jen.If(raw("err := %s(actor)", n.of("driver.CheckID")), raw("err != nil")).Block(jen.Return(raw(`%s.refuseInput(op, "actor", err.Error())`, j))),
 			jen.Return(jen.Nil()),
 		)
 		p.used["refuseInput"] = true
@@ -43,9 +43,9 @@ func (p *pure) callers(f *jen.File) {
 		f.Line()
 		f.Add(doc("operated refuses a call of an operator who is nobody, or gives no reason.")).
 			Func().Params(p.n.receives("*")).Id("operated").Params(raw("op, actor, reason string")).Error().Block(
-			jen.If(raw(`actor != "" && reason == ""`)).Block(jen.Return(raw("%s.refuse(op, fsm.ErrReasonMissing)", j))),
+			jen.If(raw(`actor != "" && reason == ""`)).Block(jen.Return(raw("%s.refuse(op, %s)", j, n.of("fsm.ErrReasonMissing")))),
 			jen.If(raw("err := %s.asked(op, actor)", j), raw("err != nil")).Block(jen.Return(raw("err"))),
-			jen.If(raw("err := driver.CheckText(reason)"), raw("err != nil")).Block(jen.Return(raw(`%s.refuseInput(op, "reason", err.Error())`, j))),
+			jen.If(raw("err := %s(reason)", n.of("driver.CheckText")), raw("err != nil")).Block(jen.Return(raw(`%s.refuseInput(op, "reason", err.Error())`, j))),
 			jen.Return(jen.Nil()),
 		)
 	}
@@ -53,38 +53,44 @@ func (p *pure) callers(f *jen.File) {
 
 // refusals adds the functions that make refusals.
 func (p *pure) refusals(f *jen.File) {
-	j := p.n.self
+	n, j := p.n, p.n.self
 	method := func(text, name, params string, body ...jen.Code) {
 		f.Line()
 		f.Add(doc(text)).
-			Func().Params(p.n.receives("*")).Id(name).Params(raw(params)).Add(raw("*fsm.Refusal")).Block(body...)
+			Func().Params(p.n.receives("*")).Id(name).Params(raw(params)).Add(raw("*" + n.of("fsm.Refusal"))).Block(body...)
+	}
+	id := ""
+	if p.keeps["ID"] {
+		id = "ID: " + j + ".ID, "
 	}
 	method("refuse refuses an operation. A record without a state is one that a creation makes.",
-		"refuse", "op string, code fsm.Code",
-		jen.Return(raw("&fsm.Refusal{Code: code, Machine: %[1]q, Operation: op, ID: %[2]s.ID, "+
-			"State: fsmimpl.InState(stateNames[:], %[2]s.State)}", p.m.Name, j)))
-	over := []jen.Code{raw("refusal := %s.refuse(op, fsm.ErrWrongState)", j)}
+		"refuse", "op string, code "+n.of("fsm.Code"),
+		jen.Return(raw("&%s{Code: code, Machine: %q, Operation: op, %sState: %s(stateNames[:], %s.State)}",
+			n.of("fsm.Refusal"), p.m.Name, id, n.of("fsmimpl.InState"), j)))
+	over := []jen.Code{raw("refusal := %s.refuse(op, %s)", j, n.of("fsm.ErrWrongState"))}
 	if ends(p.m) {
-		over = append(over, jen.If(raw("%s.State.Terminal()", j)).Block(raw("refusal.Code = fsm.ErrTerminal")))
+		over = append(over, jen.If(raw("%s.State.Terminal()", j)).Block(raw("refusal.Code = "+n.of("fsm.ErrTerminal"))))
 	}
 	method("refuseState refuses an operation that is possible in other states than the record's.",
 		"refuseState", "op, allowed string", append(over, raw("refusal.Allowed = allowed"), jen.Return(raw("refusal")))...)
 	if p.used["refuseGuard"] {
 		method("refuseGuard refuses by a guard, with the values that it looked at.",
 			"refuseGuard", "op, guard, message string, cause error, values ...any",
-			raw("refusal := %s.refuse(op, fsm.ErrGuard)", j),
+			raw("refusal := %s.refuse(op, %s)", j, n.of("fsm.ErrGuard")),
 			raw("refusal.Guard, refusal.Message, refusal.Cause = guard, message, cause"),
-			raw("refusal.Values = fsmimpl.Values(values...)"),
+			raw("refusal.Values = %s(values...)", n.of("fsmimpl.Values")),
 			jen.Return(raw("refusal")))
 	}
 	if p.used["refuseInput"] {
 		method("refuseInput refuses an input that cannot be taken.",
 			"refuseInput", "op, name, problem string",
-			raw("refusal := %s.refuse(op, fsm.ErrInvalidInput)", j), raw("refusal.Name, refusal.Message = name, problem"), jen.Return(raw("refusal")))
+			raw("refusal := %s.refuse(op, %s)", j, n.of("fsm.ErrInvalidInput")), raw("refusal.Name, refusal.Message = name, problem"), jen.Return(raw("refusal")))
 	}
-	method("refuseRule refuses a step after which the record would break a rule, or could not hold a value.",
-		"refuseRule", "op string, code fsm.Code, name string",
-		raw("refusal := %s.refuse(op, code)", j), raw("refusal.Name = name"), jen.Return(raw("refusal")))
+	if p.used["refuseRule"] {
+		method("refuseRule refuses a step after which the record would break a rule, or could not hold a value.",
+			"refuseRule", "op string, code "+n.of("fsm.Code")+", name string",
+			raw("refusal := %s.refuse(op, code)", j), raw("refusal.Name = name"), jen.Return(raw("refusal")))
+	}
 }
 
 // guardValues are the arguments that tell what a guard looks at.
@@ -125,9 +131,6 @@ func (e *operationEmitter) guardValues(r *spec.Requirement) string {
 func told(t spec.Type) bool { return t.Kind != spec.KindJSON && t.Kind != spec.KindSet }
 
 func (e *operationEmitter) refuseState() *jen.Statement {
-	if e.n.alone {
-		return e.fail("refuseState", "")
-	}
 	return e.fail("refuseState", ", %s", allowed(e.m, e.o))
 }
 
@@ -137,9 +140,6 @@ func (e *operationEmitter) guardRefusal(guard, name, message, values string) *je
 	x := e.n.error(name)
 	if phrase(message) == phrase(x.Message) {
 		message = ""
-	}
-	if e.n.alone && !e.n.ownMessages(e.m) {
-		return e.fail("refuseGuard", ", %q, %s", guard, x.Var)
 	}
 	return e.fail("refuseGuard", ", %q, %q, %s%s", guard, phrase(message), x.Var, values)
 }

@@ -20,15 +20,23 @@ const enginePath = "github.com/fsmgen/fsmgen/internal/lab/enginetest"
 // specification, never from the generated code.
 func testFile(m *spec.Machine, n *names, opt Options) ([]byte, error) {
 	body := &testEmitter{m: m, n: n, opt: opt}
-	body.line("// Test%s makes the calls of testCases: by the pure methods, and over each store.", spec.GoName(m.Name))
+	over := ": by the pure methods, and over each store"
+	if n.alone {
+		over = ""
+	}
+	body.line("// Test%s makes the calls of testCases%s.", spec.GoName(m.Name), over)
 	body.line("func Test%s(t *testing.T) { testPackage.Run(t) }", spec.GoName(m.Name))
 	body.line("")
 	body.cases()
 	body.reach()
 	body.pure()
-	body.durable()
+	if !n.alone {
+		body.durable()
+	}
 	body.inputs()
-	body.effects()
+	if !n.alone {
+		body.effects()
+	}
 	return formatted(m, n, opt, body)
 }
 
@@ -113,29 +121,17 @@ func (e *testEmitter) imports(body string) {
 	e.line("")
 }
 
-// uses reports whether code names a package: the selector stands behind
-// something that cannot be part of a name.
-func uses(code, selector string) bool {
-	for i := 0; ; {
-		j := strings.Index(code[i:], selector)
-		if j < 0 {
-			return false
-		}
-		j += i
-		if j == 0 || !strings.ContainsAny(code[j-1:j], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") {
-			return true
-		}
-		i = j + 1
-	}
-}
-
 // reach writes how the tests reach the package.
 func (e *testEmitter) reach() {
 	n := e.n
 	e.line("// testPackage is the package as the tests reach it, and what must come of its calls.")
-	e.line("var testPackage = fsmcases.Package[%s]{", n.Record)
+	e.line("var testPackage = %s[%s]{", n.of("fsmcases.Package"), n.Record)
 	e.moves()
-	e.line("Descriptor: &descriptor, Check: %s, Fold: %s, Ends: fsmcases.Ends(States()),", n.ours("package", "Check"), n.ours("package", "Fold"))
+	if n.alone {
+		e.line("Check: %s, Ends: %s(States()),", n.ours("package", "Check"), n.of("fsmcases.Ends"))
+	} else {
+		e.line("Descriptor: &descriptor, Check: %s, Fold: %s, Ends: fsmcases.Ends(States()),", n.ours("package", "Check"), n.ours("package", "Fold"))
+	}
 	e.line("Equal: %s.%s, Can: %s.%s, Pure: testPure,", n.Record, n.ours("record", "Equal"), n.Record, n.ours("record", "Can"))
 	if len(n.errors) > 0 {
 		e.line("Errors: map[string]error{")
@@ -145,10 +141,12 @@ func (e *testEmitter) reach() {
 		e.line("},")
 	}
 	e.vocabularies()
-	e.projection()
-	e.line("Migrate: %s,", n.ours("package", "Migrate"))
-	e.opens()
-	e.stores()
+	if !n.alone {
+		e.projection()
+		e.line("Migrate: %s,", n.ours("package", "Migrate"))
+		e.opens()
+		e.stores()
+	}
 	e.line("}")
 	e.line("")
 }
@@ -165,7 +163,7 @@ func (e *testEmitter) vocabularies() {
 		for _, word := range gone {
 			more += fmt.Sprintf(", %q", word)
 		}
-		list = append(list, fmt.Sprintf("fsmcases.Words(%q, %s, %q, %q%s)", name, values, w, s, more))
+		list = append(list, fmt.Sprintf("%s(%q, %s, %q, %q%s)", n.of("fsmcases.Words"), name, values, w, s, more))
 	}
 	var words, stored, gone []string
 	for _, s := range m.States {
@@ -183,7 +181,7 @@ func (e *testEmitter) vocabularies() {
 		}
 		vocabulary(x.Type, "[]"+x.Type+"{"+strings.Join(x.Consts, ", ")+"}", words, stored, nil)
 	}
-	if p := m.Projection; p != nil {
+	if p := m.Projection; p != nil && !n.alone {
 		t := projectionType(p)
 		consts = nil
 		for _, c := range t.consts {
@@ -192,21 +190,29 @@ func (e *testEmitter) vocabularies() {
 		words = projectedStates(p)
 		vocabulary(t.name, "[]"+t.name+"{"+strings.Join(consts, ", ")+"}", words, words, nil)
 	}
-	e.line("Words: []fsmcases.Vocabulary{%s},", fill(list))
+	e.line("Words: []%s{%s},", n.of("fsmcases.Vocabulary"), fill(list))
 }
 
 // pure writes the calls of the pure methods.
 func (e *testEmitter) pure() {
 	e.line("// testPure calls the pure method of an operation.")
-	e.line("func testPure(r *%s, operation string, c fsmcases.Call) (e any, err error) {", e.n.Record)
+	p := newPure(e.m, e.n)
+	e.line("func testPure(r *%s, operation string, c %s) (e any, err error) {", e.n.Record, e.n.of("fsmcases.Call"))
 	e.line("switch operation {")
 	for _, o := range e.m.Operations {
 		c := e.n.op(o)
-		args := pureArgs(c, o, e.inputsOf(o), e.peersValue(o), "c.Actor", "c.Reason", "c.Now()")
+		now := "c.Now()"
+		if e.n.alone && !p.asksNow(o) {
+			now = ""
+		}
+		args := pureArgs(c, o, e.inputsOf(o), e.peersValue(o), "c.Actor", "c.Reason", now)
 		e.line("case %q:", o.Name)
-		if creates(o) {
+		switch {
+		case creates(o) && p.keeps["ID"]:
 			e.line("*r, e, err = %s(c.ID, %s)", c.Method, args)
-		} else {
+		case creates(o):
+			e.line("*r, e, err = %s(%s)", c.Method, args)
+		default:
 			e.line("return r.%s(%s)", c.Method, args)
 		}
 	}
@@ -302,7 +308,7 @@ func (e *testEmitter) inputs() {
 		for _, in := range o.Inputs {
 			list = append(list, e.n.input(in)+": "+e.inputValue(in))
 		}
-		e.line("func %s(c fsmcases.Call) %s {", e.inputFunc(o), typ)
+		e.line("func %s(c %s) %s {", e.inputFunc(o), e.n.of("fsmcases.Call"), typ)
 		e.line("return %s{%s}", typ, fill(list))
 		e.line("}")
 		e.line("")
@@ -325,6 +331,13 @@ func (e *testEmitter) inputValue(in *spec.Input) string {
 
 // callValue takes a value of a type out of an abstract call.
 func (e *testEmitter) callValue(name string, t spec.Type, enum *enumNames) string {
+	if e.n.alone {
+		of := "fsmcases.Input"
+		if isOptional(t) {
+			of = "fsmcases.Opt"
+		}
+		return fmt.Sprintf("%s[%s](c, %q)", e.n.of(of), e.n.goType(t, enum), name)
+	}
 	method := map[spec.Kind]string{
 		spec.KindString: "Text", spec.KindInt: "Int", spec.KindCounter: "Int", spec.KindSequence: "Int", spec.KindBool: "Bool",
 		spec.KindTime: "Time", spec.KindJSON: "JSON", spec.KindSet: "Set",

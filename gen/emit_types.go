@@ -2,6 +2,7 @@ package gen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -14,14 +15,10 @@ func sentinels(f *jen.File, n *names) {
 		return
 	}
 	f.Line()
-	f.Add(doc("The machine's own refusals; errors.Is finds them in the *" + n.refusal() + " that a call returns.")).
+	f.Add(doc("The machine's own refusals; errors.Is finds them in the *" + n.of("fsm.Refusal") + " that a call returns.")).
 		Var().DefsFunc(func(g *jen.Group) {
 		for _, e := range n.errors {
-			made := raw("fsmimpl.NewError(%q, %q)", e.Name, e.text())
-			if n.alone {
-				made = jen.Qual("errors", "New").Call(jen.Lit(e.text()))
-			}
-			g.Add(docIndented(1, e.doc())).Id(e.Var).Op("=").Add(made)
+			g.Add(docIndented(1, e.doc())).Id(e.Var).Op("=").Add(raw("%s(%q, %q)", n.of("fsmimpl.NewError"), e.Name, e.text()))
 		}
 	})
 }
@@ -51,42 +48,76 @@ func tag(name string, omit bool) map[string]string {
 	return map[string]string{"json": name}
 }
 
+// builtin is a field that the records of all machines have.
+type builtin struct{ name, typ, json, note string }
+
+// builtins are those of the package. Without a store nobody reads id and revision, nor a
+// time that no fact reads.
+func (n *names) builtins(m *spec.Machine) (list []builtin) {
+	for _, b := range []builtin{
+		{"ID", "string", "id", ""},
+		{"State", "State", "state", ""},
+		{"Rev", "int64", "rev", "1 after the creation, one more after each transition"},
+		{"CreatedAt", "time.Time", "created_at", ""},
+		{"UpdatedAt", "time.Time", "updated_at", "of the last transition"},
+	} {
+		i := slices.IndexFunc(m.Builtin, func(f *spec.Field) bool { return f.Name == b.json })
+		if !n.alone || b.name == "State" || i >= 0 && reads(m, m.Builtin[i]) {
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
 // record adds the type of the record with the methods that every record has.
-func record(f *jen.File, m *spec.Machine, n *names) {
+func (p *pure) record(f *jen.File) {
+	m, n := p.m, p.n
 	f.Line()
-	f.Add(doc(
-		fmt.Sprintf("%s is one record of the machine. Change it by its methods only: they keep its rules.", n.Record),
-		"Times are UTC, cut to microseconds.")).
+	times := ""
+	if p.timed() {
+		times = "Times are UTC, cut to microseconds."
+	}
+	f.Add(doc(fmt.Sprintf("%s is one record of the machine. Change it by its methods only: they keep its rules.", n.Record), times)).
 		Type().Id(n.Record).StructFunc(func(g *jen.Group) {
-		g.Id("ID").String().Tag(tag("id", false))
-		g.Id("State").Id("State").Tag(tag("state", false))
-		g.Id("Rev").Int64().Tag(tag("rev", false)).Comment("1 after the creation, one more after each transition")
-		g.Id("CreatedAt").Qual("time", "Time").Tag(tag("created_at", false))
-		g.Id("UpdatedAt").Qual("time", "Time").Tag(tag("updated_at", false)).Comment("of the last transition")
+		for _, b := range n.builtins(m) {
+			x := g.Id(b.name).Add(typeCode(b.typ)).Tag(tag(b.json, false))
+			if b.note != "" {
+				x.Comment(b.note)
+			}
+		}
 		if len(m.Fields) > 0 {
 			g.Line()
 		}
 		for _, x := range m.Fields {
+			text := jen.Null()
 			if x.Doc != "" {
-				g.Add(docIndented(1, fieldDoc(n, x))).Id(n.field(x)).Add(raw(n.fieldType(x))).Tag(tag(x.Name, x.Type.Optional))
-			} else {
-				g.Id(n.field(x)).Add(raw(n.fieldType(x))).Tag(tag(x.Name, x.Type.Optional))
+				text = docIndented(1, fieldDoc(n, x))
 			}
+			g.Add(text).Id(n.field(x)).Add(typeCode(n.fieldType(x))).Tag(tag(x.Name, x.Type.Optional))
 		}
 	})
-	f.Line()
-	ref, same := n.ours("record", "Ref"), n.ours("record", "Equal")
-	text := fmt.Sprintf("Ref returns id and revision, so that %s is a target of Machine's operations.", withArticle(n.Record))
-	if ref != "Ref" {
-		text = ref + " returns id and revision, the target of Machine's operations."
+	same := n.ours("record", "Equal")
+	if p.keeps["ID"] {
+		ref := n.ours("record", "Ref")
+		text := fmt.Sprintf("Ref returns id and revision, so that %s is a target of Machine's operations.", withArticle(n.Record))
+		if ref != "Ref" {
+			text = ref + " returns id and revision, the target of Machine's operations."
+		}
+		f.Line()
+		f.Add(doc(text)).
+			Func().Params(n.receives("")).Id(ref).Params().Add(raw("fsm.Ref")).Block(
+			jen.Return(raw("fsm.Ref{ID: %[1]s.ID, Rev: %[1]s.Rev}", n.self)),
+		)
 	}
-	f.Add(doc(text)).
-		Func().Params(n.receives("")).Id(ref).Params().Add(raw("fsm.Ref")).Block(
-		jen.Return(raw("fsm.Ref{ID: %[1]s.ID, Rev: %[1]s.Rev}", n.self)),
-	)
 	f.Line()
 	f.Add(doc(same + " reports whether both records are the same in every field; times are compared as instants.")).
 		Func().Params(n.receives("")).Id(same).Params(raw("other %s", n.Record)).Bool().Block(equal(m, n)...)
+}
+
+// timed reports whether the record holds times.
+func (p *pure) timed() bool {
+	return p.keeps["CreatedAt"] || p.keeps["UpdatedAt"] ||
+		slices.ContainsFunc(p.m.Fields, func(f *spec.Field) bool { return f.Type.Kind == spec.KindTime })
 }
 
 // fieldDoc is the doc text of a field. It starts with the field's name.
@@ -98,8 +129,14 @@ func fieldDoc(n *names, f *spec.Field) string {
 // are compared by == come first.
 func equal(m *spec.Machine, n *names) []jen.Code {
 	j := n.self
-	terms := []string{j + ".ID == other.ID", j + ".State == other.State", j + ".Rev == other.Rev",
-		j + ".CreatedAt.Equal(other.CreatedAt)", j + ".UpdatedAt.Equal(other.UpdatedAt)"}
+	var terms []string
+	for _, b := range n.builtins(m) {
+		if b.typ == "time.Time" {
+			terms = append(terms, fmt.Sprintf("%s.%s.Equal(other.%s)", j, b.name, b.name))
+		} else {
+			terms = append(terms, fmt.Sprintf("%s.%s == other.%s", j, b.name, b.name))
+		}
+	}
 	for _, f := range m.Fields {
 		a := j + "." + n.field(f)
 		b := "other." + n.field(f)
@@ -147,11 +184,11 @@ func input(f *jen.File, n *names, o *spec.Operation) {
 			note := inputNote(o, in)
 			switch {
 			case note == "":
-				g.Id(n.input(in)).Add(raw(n.inputGoType(in)))
+				g.Id(n.input(in)).Add(typeCode(n.inputGoType(in)))
 			case above:
-				g.Add(docIndented(1, n.input(in)+": "+note+".")).Id(n.input(in)).Add(raw(n.inputGoType(in)))
+				g.Add(docIndented(1, n.input(in)+": "+note+".")).Id(n.input(in)).Add(typeCode(n.inputGoType(in)))
 			default:
-				g.Id(n.input(in)).Add(raw(n.inputGoType(in))).Comment("// " + note)
+				g.Id(n.input(in)).Add(typeCode(n.inputGoType(in))).Comment("// " + note)
 			}
 		}
 	})
@@ -221,7 +258,11 @@ func peers(f *jen.File, m *spec.Machine, n *names, o *spec.Operation) {
 		return
 	}
 	f.Line()
-	f.Add(doc(fmt.Sprintf("%s is what %s must know of other records. Machine counts them under a lock.", c.Peers, c.Method))).
+	who := "Machine counts them under a lock."
+	if n.alone {
+		who = "The caller counts them, and lets nobody move them until the call is over."
+	}
+	f.Add(doc(fmt.Sprintf("%s is what %s must know of other records. %s", c.Peers, c.Method, who))).
 		Type().Id(c.Peers).StructFunc(func(g *jen.Group) {
 		for _, x := range peerGuards(o) {
 			g.Id(n.peer(x)).Int64().Comment("// " + peerNote(x))

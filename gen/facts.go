@@ -36,7 +36,7 @@ func isNumber(k spec.Kind) bool {
 }
 
 // zero returns the zero value of a Go type.
-func zero(kind spec.Kind) string {
+func (n *names) zero(kind spec.Kind) string {
 	switch kind {
 	case spec.KindInt, spec.KindCounter, spec.KindSequence, spec.KindEnum:
 		return "0"
@@ -45,9 +45,9 @@ func zero(kind spec.Kind) string {
 	case spec.KindTime:
 		return "time.Time{}"
 	case spec.KindJSON:
-		return "fsm.JSON{}"
+		return n.of("fsm.JSON") + "{}"
 	case spec.KindSet:
-		return "fsm.Set{}"
+		return n.of("fsm.Set") + "{}"
 	}
 	return `""`
 }
@@ -58,11 +58,11 @@ func plain(kind spec.Kind, enum *enumNames, code string) operand {
 }
 
 // variable is the operand of a field or an input of type t that is written code.
-func variable(t spec.Type, enum *enumNames, code string) operand {
+func (n *names) variable(t spec.Type, enum *enumNames, code string) operand {
 	if !isOptional(t) {
 		return plain(t.Kind, enum, code)
 	}
-	return operand{kind: t.Kind, enum: enum, opt: code, val: fmt.Sprintf("%s.Or(%s)", code, zero(t.Kind))}
+	return operand{kind: t.Kind, enum: enum, opt: code, val: fmt.Sprintf("%s.Or(%s)", code, n.zero(t.Kind))}
 }
 
 // scope resolves the terms of facts and values for one operation.
@@ -107,7 +107,7 @@ func (s scope) field(f *spec.Field) operand {
 
 // stored returns a field of the record as it is stored.
 func (s scope) stored(f *spec.Field) operand {
-	o := variable(f.Type, s.n.fieldEnum(f), s.record()+"."+s.n.field(f))
+	o := s.n.variable(f.Type, s.n.fieldEnum(f), s.record()+"."+s.n.field(f))
 	switch {
 	case s.fresh && o.here == maybe:
 		o.here = absent
@@ -137,7 +137,7 @@ func (s scope) learn(facts []*spec.Fact) {
 
 // input returns an input of the call.
 func (s scope) input(in *spec.Input) operand {
-	return variable(in.Type, s.n.inputType(in), "in."+s.n.input(in))
+	return s.n.variable(in.Type, s.n.inputType(in), "in."+s.n.input(in))
 }
 
 // term returns one side of a fact. The words of an enum belong to the enum of
@@ -195,7 +195,7 @@ func (s scope) fact(f *spec.Fact) cond {
 	if left.here == absent || right.here == absent {
 		return never
 	}
-	if c, ok := wrapped(f.Op, left, right); ok {
+	if c, ok := s.wrapped(f.Op, left, right); ok {
 		return c
 	}
 	return and(there(left), there(right), compare(f.Op, left, right))
@@ -222,7 +222,7 @@ func there(o operand) cond {
 
 // wrapped compares an optional value with one that is there in a single step:
 // `j.Owner == fsm.Some(actor)`.
-func wrapped(op spec.FactOp, left, right operand) (cond, bool) {
+func (s scope) wrapped(op spec.FactOp, left, right operand) (cond, bool) {
 	if op != spec.Eq || (left.here == maybe) == (right.here == maybe) {
 		return cond{}, false
 	}
@@ -233,7 +233,7 @@ func wrapped(op spec.FactOp, left, right operand) (cond, bool) {
 	case left.kind == spec.KindTime, left.kind == spec.KindSet, left.enum != right.enum:
 		return cond{}, false
 	}
-	some := "fsm.Some(" + typed(right) + ")"
+	some := s.n.of("fsm.Some") + "(" + typed(right) + ")"
 	return atom(left.opt+" == "+some, left.opt+" != "+some), true
 }
 

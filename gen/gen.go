@@ -51,27 +51,16 @@ type File struct {
 // bytes depend on m and opt alone. It refuses a machine that has findings of
 // severity error; the error is then a spec.Diagnostics.
 func Generate(m *spec.Machine, opt Options) ([]File, error) {
-	return produce(m, opt, func(alone bool) []emitter {
-		if alone {
-			return aloneEmitters
-		}
-		return emitters
-	})
+	return produce(m, opt, emitters)
 }
 
-// produce runs those emitters that are chosen for a package, or for one of the
-// pure layer alone.
-func produce(m *spec.Machine, opt Options, choose func(alone bool) []emitter) ([]File, error) {
+// produce runs some of the emitters.
+func produce(m *spec.Machine, opt Options, emitters []emitter) ([]File, error) {
 	opt, err := opt.complete(m)
 	if err != nil {
 		return nil, err
 	}
 	found := validate.Run(m)
-	alone := slices.Equal(opt.Layers, []spec.Layer{spec.LayerPure})
-	if alone && !slices.Equal(m.Chosen(), opt.Layers) {
-		found = append(found, validate.NeedsStore(m)...)
-		found.Sort()
-	}
 	if err := found.Err(); err != nil {
 		return nil, err
 	}
@@ -79,7 +68,7 @@ func produce(m *spec.Machine, opt Options, choose func(alone bool) []emitter) ([
 	if err != nil {
 		return nil, err
 	}
-	chosen := choose(alone)
+	chosen := slices.DeleteFunc(slices.Clone(emitters), func(e emitter) bool { return e.only == durable && n.alone || e.only == pureAlone && !n.alone })
 	// The emitters read m and n and share nothing else, so they run side by side.
 	files := make([]File, len(chosen))
 	failed := make([]error, len(chosen))
@@ -112,33 +101,39 @@ func produce(m *spec.Machine, opt Options, choose func(alone bool) []emitter) ([
 }
 
 // emitters make the files of a package, in the order in which Generate returns
-// them.
+// them. The first ones write what programs call.
 var emitters = []emitter{
-	{"_fsm.go", pureFile},
-	{"_store.go", storeFile},
-	{"_held.go", heldFile},
-	{"_fsm_test.go", testFile},
-	{"_engine_test.go", engineFile},
-	{".sqlite.sql", func(m *spec.Machine, _ *names, opt Options) ([]byte, error) { return sqliteSchema(m, opt.Enforce), nil }},
+	{"_fsm.go", pureFile, anyPackage},
+	{"_kit.go", kitOf(pureFile, false), pureAlone},
+	{"_store.go", storeFile, durable},
+	{"_held.go", heldFile, durable},
+	{"_fsm_test.go", testFile, anyPackage},
+	{"_kit_test.go", kitOf(testFile, true), pureAlone},
+	{"_engine_test.go", engineFile, durable},
+	{".sqlite.sql", func(m *spec.Machine, _ *names, opt Options) ([]byte, error) { return sqliteSchema(m, opt.Enforce), nil }, durable},
 	{".postgres.sql", func(m *spec.Machine, _ *names, opt Options) ([]byte, error) {
 		return postgresSchema(m, opt.Enforce), nil
-	}},
-	{".mmd", diagramFile},
+	}, durable},
+	{".mmd", func(m *spec.Machine, _ *names, _ Options) ([]byte, error) { return Mermaid(m), nil }, anyPackage},
 }
 
-// aloneEmitters make the files of a package that is the pure layer alone.
-var aloneEmitters = []emitter{
-	{"_fsm.go", aloneFile},
-	{"_fsm_test.go", aloneTestFile},
-	{".mmd", diagramFile},
-}
+// codeEmitters write what programs call.
+var codeEmitters = emitters[:4]
 
 type emitter struct {
 	suffix string
 	emit   func(*spec.Machine, *names, Options) ([]byte, error)
+	only   layers
 }
 
-func diagramFile(m *spec.Machine, _ *names, _ Options) ([]byte, error) { return Mermaid(m), nil }
+// layers says which packages have a file.
+type layers int
+
+const (
+	anyPackage layers = iota
+	durable           // those with a store
+	pureAlone         // those of the pure layer alone
+)
 
 // complete fills in the defaults and refuses what is none of the choices.
 func (o Options) complete(m *spec.Machine) (Options, error) {

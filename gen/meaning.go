@@ -17,15 +17,19 @@ func allEffects(o *spec.Operation) []*spec.Effects {
 
 // allFacts lists the facts that an operation looks at.
 func allFacts(o *spec.Operation) []*spec.Fact {
-	var facts []*spec.Fact
+	if o.Next != nil {
+		return slices.Concat(ownFacts(o), o.Next.Where)
+	}
+	return ownFacts(o)
+}
+
+// ownFacts are those of its guards and branches, at which its pure form looks.
+func ownFacts(o *spec.Operation) (facts []*spec.Fact) {
 	for _, r := range o.Require {
 		facts = append(facts, r.When...)
 	}
 	for _, b := range o.Choose {
 		facts = append(facts, b.When...)
-	}
-	if o.Next != nil {
-		facts = append(facts, o.Next.Where...)
 	}
 	return facts
 }
@@ -92,4 +96,23 @@ func states(refs []spec.StateRef) []*spec.State {
 		list[i] = r.State
 	}
 	return list
+}
+
+// readsNow reports whether what an operation does, or which record it takes, depends on the time.
+func readsNow(m *spec.Machine, o *spec.Operation) bool {
+	return lookAtNow(allFacts(o)) || setsNow(m, o)
+}
+
+// lookAtNow reports whether one of the facts looks at the time.
+func lookAtNow(facts []*spec.Fact) bool {
+	return slices.ContainsFunc(facts, func(f *spec.Fact) bool { return f.Left.Kind == spec.TermNow || f.Right.Kind == spec.TermNow })
+}
+
+// setsNow reports whether an operation writes the time into a field, or into a time of records
+// that some fact reads.
+func setsNow(m *spec.Machine, o *spec.Operation) bool {
+	return reads(m, m.Builtin[1]) && len(targets(o)) > 0 || creates(o) && reads(m, m.Builtin[0]) ||
+		slices.ContainsFunc(allEffects(o), func(e *spec.Effects) bool {
+			return slices.ContainsFunc(e.Set, func(a spec.Assign) bool { return a.Value.Kind == spec.ValueNow })
+		})
 }

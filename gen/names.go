@@ -31,8 +31,9 @@ type names struct {
 
 	ours func(scope, name string) string // see validate.Ours
 
-	alone  bool // the package is the pure layer alone
-	unheld bool // it has no handles
+	alone  bool            // the package is the pure layer alone
+	used   map[string]bool // names of purekit that code was written with, where somebody asks
+	unheld bool            // it has no handles
 }
 
 // opNames are the identifiers of one operation.
@@ -101,9 +102,6 @@ func newNames(m *spec.Machine, opt Options) (*names, error) {
 		ours:    validate.Ours(m),
 		alone:   !opt.has(spec.LayerDurable),
 		unheld:  !opt.has(spec.LayerHandles),
-	}
-	if n.alone {
-		n.self = "j"
 	}
 	if !token.IsIdentifier(opt.Package) {
 		return nil, fmt.Errorf("package name %q is no Go identifier; name another one", opt.Package)
@@ -274,7 +272,7 @@ func (n *names) sequence(m *spec.Machine, f *spec.Field) string {
 func (n *names) local(f *spec.Field) string { return "new" + n.fields[f] }
 
 // goType returns the Go type of a value of that type, without Optional.
-func goType(t spec.Type, enum *enumNames) string {
+func (n *names) goType(t spec.Type, enum *enumNames) string {
 	switch t.Kind {
 	case spec.KindInt, spec.KindCounter, spec.KindSequence:
 		return "int64"
@@ -283,9 +281,9 @@ func goType(t spec.Type, enum *enumNames) string {
 	case spec.KindTime:
 		return "time.Time"
 	case spec.KindJSON:
-		return "fsm.JSON"
+		return n.of("fsm.JSON")
 	case spec.KindSet:
-		return "fsm.Set"
+		return n.of("fsm.Set")
 	case spec.KindEnum:
 		return enum.Type
 	}
@@ -294,19 +292,19 @@ func goType(t spec.Type, enum *enumNames) string {
 
 // fieldType returns the Go type of a field of the record.
 func (n *names) fieldType(f *spec.Field) string {
-	return optionalType(goType(f.Type, n.byField[f]), f.Type)
+	return n.optionalType(n.goType(f.Type, n.byField[f]), f.Type)
 }
 
 // inputGoType returns the Go type of a field of an input struct.
 func (n *names) inputGoType(in *spec.Input) string {
-	return optionalType(goType(in.Type, n.byInput[in]), in.Type)
+	return n.optionalType(n.goType(in.Type, n.byInput[in]), in.Type)
 }
 
 // optionalType wraps a type that may be absent. A set is never wrapped: it is
 // absent when it is empty.
-func optionalType(typ string, t spec.Type) string {
+func (n *names) optionalType(typ string, t spec.Type) string {
 	if isOptional(t) {
-		return "fsm.Optional[" + typ + "]"
+		return n.of("fsm.Optional") + "[" + typ + "]"
 	}
 	return typ
 }
@@ -354,14 +352,6 @@ func lowerFirst(s string) string {
 		i--
 	}
 	return strings.ToLower(s[:i]) + s[i:]
-}
-
-// refusal is the type of what refuses a call.
-func (n *names) refusal() string {
-	if n.alone {
-		return n.ours("package", "Refusal")
-	}
-	return "fsm.Refusal"
 }
 
 // outcome is the type of what a call led to.

@@ -16,7 +16,7 @@ import (
 // the compiler knows of each: "Job.Start" is "func(string, time.Time) (Event,
 // error)". Methods that an interface asks of programs begin with "asks".
 func Symbols(m *spec.Machine) (map[string]string, error) {
-	files, err := produce(m, Options{}, codeOf)
+	files, err := produce(m, Options{}, codeEmitters)
 	if err != nil {
 		return nil, err
 	}
@@ -47,14 +47,6 @@ func Symbols(m *spec.Machine) (map[string]string, error) {
 		}
 	}
 	return all, nil
-}
-
-// codeOf are the emitters of what programs call.
-func codeOf(alone bool) []emitter {
-	if alone {
-		return aloneEmitters[:1]
-	}
-	return emitters[:3]
 }
 
 // symbols are the declarations of a package: the text of each under "", and

@@ -145,8 +145,9 @@ func generatedImports(t testing.TB) loaded {
 	t.Helper()
 	const runtime = "github.com/fsmgen/fsmgen/runtime"
 	list, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedExportFile},
-		runtime, runtime+"/audit", runtime+"/driver", runtime+"/fsmimpl", runtime+"/worker", runtime+"/fsmcases", runtime+"/memstore", "cmp", "context", "database/sql", "database/sql/driver", "embed", "encoding/json",
-		"cmp", "encoding", "encoding/json", "errors", "fmt", "iter", "maps", "math", "slices", "strconv", "strings", "testing", "time")
+		runtime, runtime+"/audit", runtime+"/driver", runtime+"/fsmimpl", runtime+"/worker", runtime+"/fsmcases", runtime+"/memstore",
+		"bytes", "cmp", "context", "database/sql", "database/sql/driver", "embed", "encoding", "encoding/json", "errors", "fmt", "iter", "maps", "math",
+		"os", "path/filepath", "reflect", "regexp", "slices", "strconv", "strings", "testing", "time", "unicode/utf8")
 	if err != nil {
 		t.Fatal(err)
 	}

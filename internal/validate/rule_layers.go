@@ -14,11 +14,10 @@ var layerRules = []Rule{
 	{
 		Code: "FSM028", Name: "pure package that would need a store", Severity: spec.Error, Run: needsStore,
 		Doc: "A machine with `layers: [pure]`, or one generated with `--layers pure`, becomes a package without a store: its operations are\n" +
-			"methods on a value, and it imports the standard library alone. What compares records, wakes them up, performs effects, keeps a log\n" +
-			"or reads old rows has nothing to work with there. Take it out of the file, or let the durable layer be generated too.\n" +
-			"`--layers pure` refuses guards that count other records and sequences, because a method cannot do without them what its\n" +
-			"operation does. It leaves the rest out, and says so in one line for each kind: requests, `unique`, `lookup`, `dedupe_by`,\n" +
-			"`next`, `then`, triggers, effects, probes, the projection, removed states, first names and the reasons of operators.",
+			"methods on a value, and it imports the standard library alone. What finds or compares records, wakes them up or performs effects\n" +
+			"has nothing to work with there. Take it out of the file, or let the durable layer be generated too.\n" +
+			"`--layers pure` leaves it out, and says so in one line for each kind: requests, `unique`, `lookup`, `dedupe_by`,\n" +
+			"`next`, `then`, triggers, effects, probes and the projection. None of them changes what an operation does to its record.",
 	},
 }
 
@@ -50,7 +49,7 @@ func LeftOut(m *spec.Machine) []Left {
 				names = append(names, x.name)
 			}
 		}
-		if first == nil || needKind(kind) == meaning {
+		if first == nil {
 			continue
 		}
 		k := leftKinds[kind]
@@ -69,17 +68,11 @@ func LeftOut(m *spec.Machine) []Left {
 	return list
 }
 
-// NeedsStore lists what of a machine a package of the pure layer alone cannot carry: as an error
-// what changes the meaning of an operation, as a fact each kind of thing that such a package leaves out.
+// NeedsStore tells, as facts, each kind of thing of a machine that a package of the pure layer alone leaves out.
 func NeedsStore(m *spec.Machine) spec.Diagnostics {
 	var found spec.Diagnostics
 	rule, _ := Explain("FSM028")
 	p := &Pass{Machine: m, rule: &rule, found: &found}
-	for _, x := range storeNeeds(m) {
-		if x.kind == meaning {
-			x.report(p)
-		}
-	}
 	for _, l := range LeftOut(m) {
 		p.report(finding{pos: l.Pos, mark: l.Mark}, "the pure package leaves out %s; %s", l.What, l.Instead)
 		found[len(found)-1].Severity = spec.Info
@@ -102,15 +95,11 @@ func needsStore(p *Pass) {
 type needKind int
 
 const (
-	meaning needKind = iota // an operation means something else without it: it is refused
-	leftRequests
-	leftWas
-	leftRemoved
+	leftRequests needKind = iota
 	leftUnique
 	leftLookup
 	leftProbe
 	leftProjection
-	leftReason
 	leftDedupe
 	leftNext
 	leftTrigger
@@ -121,13 +110,10 @@ const (
 // leftKinds are the texts of what is left out; <> stands for the names.
 var leftKinds = [...]struct{ one, many, instead string }{
 	leftRequests:   {one: "`requests`, by which a call that comes again counts once", instead: "call a method on the value that you have, once"},
-	leftWas:        {one: "the first name of <>, under which rows are stored", many: "the first names of <>, under which rows are stored", instead: "nothing is stored"},
-	leftRemoved:    {one: "the removed state <>, in which old rows are", many: "the removed states <>, in which old rows are", instead: "nothing is stored"},
 	leftUnique:     {one: "the `unique` rule <>, which compares records", many: "the `unique` rules <>, which compare records", instead: "look for the other record before you call a method"},
 	leftLookup:     {one: "the `lookup` <>, which finds records", many: "the `lookup`s <>, which find records", instead: "find the record where you keep it"},
 	leftProbe:      {one: "the probe <>, which an audit asks", many: "the probes <>, which an audit asks", instead: "ask the world outside where you keep the record"},
 	leftProjection: {one: "the projection <>, which is made of all records", instead: "count the states of your records"},
-	leftReason:     {one: "the operator's reason of <>, which the log keeps", many: "the operators' reasons of <>, which the log keeps", instead: "keep the reason where you call the method"},
 	leftDedupe:     {one: "`dedupe_by` of <>, which gives the record that is there already", many: "`dedupe_by` of <>, which give the record that is there already", instead: "look for it before you make one"},
 	leftNext:       {one: "`next` of <>, which picks the record", many: "`next` of <>, which pick the record", instead: "choose one, and call the method on it"},
 	leftTrigger:    {one: "the trigger of <>, which runs it by the clock", many: "the triggers of <>, which run them by the clock", instead: "call the method when its time has come"},
@@ -154,33 +140,8 @@ func storeNeeds(m *spec.Machine) (list []storeNeed) {
 	add := func(kind needKind, pos spec.Pos, name, mark, hint, format string, args ...any) {
 		list = append(list, storeNeed{kind: kind, name: name, pos: pos, mark: mark, hint: hint, text: fmt.Sprintf(format, args...)})
 	}
-	was := func(pos spec.Pos, name, was string) {
-		if was != "" {
-			add(leftWas, pos, name, name, "take `was` out", "a first name of %s: nothing is stored under it", name)
-		}
-	}
 	if !m.RequestsAt.IsZero() {
 		add(leftRequests, m.RequestsAt, "", "requests", out, "`requests`: a method is called once, on the value that the caller has")
-	}
-	for _, f := range m.Fields {
-		if f.Type.Kind == spec.KindSequence {
-			add(meaning, f.Pos, f.Name, f.Name, "let the caller count, and set an int to an input", "a sequence: it would have to know the other records")
-		}
-		was(f.Pos, f.Name, f.Was)
-		for _, v := range f.Type.Values {
-			was(v.Pos, v.Name, v.Was)
-		}
-	}
-	for _, s := range m.States {
-		was(s.Pos, s.Name, s.Was)
-	}
-	for _, r := range m.Removed {
-		add(leftRemoved, r.Pos, r.Name, r.Name, out, "removed states: there are no old rows")
-	}
-	for _, g := range m.Guards {
-		if g.Peers != nil {
-			add(meaning, g.Pos, g.Name, g.Name, "let the caller count, and compare an input", "guard %s, which counts other records", g.Name)
-		}
 	}
 	for _, u := range m.Unique {
 		add(leftUnique, u.Pos, u.Name, u.Name, out, "`unique`: it would have to know the other records")
@@ -195,10 +156,6 @@ func storeNeeds(m *spec.Machine) (list []storeNeed) {
 		add(leftProjection, pr.Pos, pr.Entity, "projection", out, "a projection: it would have to know all records")
 	}
 	for _, o := range m.Operations {
-		if o.By == spec.ByOperator {
-			add(leftReason, o.Pos, o.Name, o.Name, "leave `by` out, and keep the reason where the method is called",
-				"`by: operator`: no log keeps who it was and why")
-		}
 		if o.DedupeBy != nil {
 			add(leftDedupe, o.DedupeBy.Pos, o.Name, "dedupe_by", out, "`dedupe_by`: it would have to find another record")
 		}
@@ -217,10 +174,6 @@ func storeNeeds(m *spec.Machine) (list []storeNeed) {
 			next := o.Then.Operation.Name
 			add(leftThen, o.Then.Pos, fmt.Sprintf("%s, after which %s comes", o.Name, next), next,
 				"take it out, and call both methods", "`then`: there is no transaction around two steps")
-		}
-		was(o.Pos, o.Name, o.Was)
-		if o.Was == "" {
-			was(o.Pos, o.Name, o.EventWas)
 		}
 	}
 	return list

@@ -29,7 +29,8 @@ var generated = []struct {
 	}},
 	{"package", "generated name", true, []string{
 		"StateOf", "Outcome", "Open", "Migrate", "EndRollOut", "Check", "Fold", "Project", "Hold", // of a pure package:
-		"Refusal", "Violation", "Optional", "Some", "JSON", "ParseJSON", "MustJSON", "Set", "NewSet", "ErrWrongState", "ErrTerminal", "ErrInvalidInput", "ErrActorMissing", "ErrInvariant", "ErrOverflow",
+		"Code", "Refusal", "Violation", "Optional", "Some", "JSON", "ParseJSON", "MustJSON", "Set", "NewSet",
+		"ErrWrongState", "ErrTerminal", "ErrInvalidInput", "ErrActorMissing", "ErrReasonMissing", "ErrGuard", "ErrInvariant", "ErrOverflow",
 	}},
 	{"record", "built-in field", false, []string{"ID", "State", "Rev", "CreatedAt", "UpdatedAt"}},
 	{"record", "generated method", true, []string{"Ref", "Equal", "Can"}},

@@ -466,10 +466,11 @@ func (j *Job) Other(in OtherInput, now time.Time) (Event, error) {
 		j.State == StateFailed {
 		return j.note(EventOther, ""), nil
 	}
-	if j.State != StateRunning {
-		return Event{}, j.refuseState("other", "running")
+	switch j.State {
+	case StateRunning:
+		return j.note(EventOther, ""), nil
 	}
-	return j.note(EventOther, ""), nil
+	return Event{}, j.refuseState("other", "running")
 }
 
 // Can reports whether an operation is possible in the state of the Job: nil, or
@@ -529,7 +530,7 @@ func (j *Job) broken() (first string) {
 }
 
 // step takes a step that was decided on a copy of the record, unless the copy
-// breaks a rule: then the record was stored by somebody else.
+// breaks a rule: then somebody else made the record.
 func (j *Job) step(op, name string, next *Job, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++

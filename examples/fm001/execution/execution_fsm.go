@@ -604,7 +604,7 @@ func Project(records []Execution) Job {
 }
 
 // step takes a step that was decided on a copy of the record, unless the copy
-// breaks a rule: then the record was stored by somebody else.
+// breaks a rule: then somebody else made the record.
 func (e *Execution) step(op, name string, next *Execution, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++

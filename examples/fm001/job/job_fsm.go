@@ -146,7 +146,7 @@ func Submit(id string, in SubmitInput, now time.Time) (Job, Event, error) {
 	}
 	next := j
 	next.Payload = in.Payload
-	event, err := j.step("submit", EventSubmitted, &next, StateSubmitted, now)
+	event, err := j.step(EventSubmitted, &next, StateSubmitted, now)
 	if err != nil {
 		return Job{}, Event{}, err
 	}
@@ -167,40 +167,15 @@ func Check(j Job) []fsm.Violation {
 	if !j.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	j.rules(func(rule string, must bool) bool {
-		found = append(found, fsm.Violation{Rule: rule, Must: must})
-		return true
-	})
 	return found
 }
 
-// rules hands over each rule of its state that the record breaks, MUST before
-// SHOULD, until it is told to stop.
-func (j *Job) rules(broken func(rule string, must bool) bool) bool {
-	return true
-}
-
-// broken returns the first MUST rule that the record breaks, or nothing.
-func (j *Job) broken() (first string) {
-	j.rules(func(rule string, must bool) bool {
-		if must {
-			first = rule
-		}
-		return !must
-	})
-	return first
-}
-
-// step takes a step that was decided on a copy of the record, unless the copy
-// breaks a rule: then the record was stored by somebody else.
-func (j *Job) step(op, name string, next *Job, to State, now time.Time) (Event, error) {
+// step takes a step that was decided on a copy of the record.
+func (j *Job) step(name string, next *Job, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++
 	if now.After(next.UpdatedAt) {
 		next.UpdatedAt = now
-	}
-	if rule := next.broken(); rule != "" {
-		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
 	}
 	event := Event{Name: name, From: j.State, To: to}
 	*j = *next
@@ -228,13 +203,5 @@ func (j *Job) refuseState(op, allowed string) *fsm.Refusal {
 func (j *Job) refuseInput(op, name, problem string) *fsm.Refusal {
 	refusal := j.refuse(op, fsm.ErrInvalidInput)
 	refusal.Name, refusal.Message = name, problem
-	return refusal
-}
-
-// refuseRule refuses a step after which the record would break a rule, or could
-// not hold a value.
-func (j *Job) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
-	refusal := j.refuse(op, code)
-	refusal.Name = name
 	return refusal
 }

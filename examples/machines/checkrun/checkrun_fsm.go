@@ -793,7 +793,7 @@ func Project(records []CheckRun) CheckSuite {
 }
 
 // step takes a step that was decided on a copy of the record, unless the copy
-// breaks a rule: then the record was stored by somebody else.
+// breaks a rule: then somebody else made the record.
 func (c *CheckRun) step(op, name string, next *CheckRun, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++

@@ -415,7 +415,7 @@ func (c *Container) broken() (first string) {
 }
 
 // step takes a step that was decided on a copy of the record, unless the copy
-// breaks a rule: then the record was stored by somebody else.
+// breaks a rule: then somebody else made the record.
 func (c *Container) step(op, name string, next *Container, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++

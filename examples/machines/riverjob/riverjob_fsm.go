@@ -563,24 +563,18 @@ func (j *Job) Cancel(now time.Time) (Event, error) {
 	if j.State == StateCancelled {
 		return j.note(EventCancelled, ""), nil
 	}
-	if j.State != StatePending &&
-		j.State != StateScheduled &&
-		j.State != StateAvailable &&
-		j.State != StateRunning &&
-		j.State != StateRetryable {
-		return Event{}, j.refuseState("cancel", "pending, scheduled, available, running, retryable")
-	}
 	now = driver.Time(now)
-	switch {
-	case j.State == StateRunning:
+	switch j.State {
+	case StateRunning:
 		next := *j
 		next.CancelAttemptedAt = fsm.Some(now)
 		return j.step("cancel", EventCancelled, &next, j.State, now)
-	default:
+	case StatePending, StateScheduled, StateAvailable, StateRetryable:
 		next := *j
 		next.FinalizedAt = fsm.Some(now)
 		return j.step("cancel", EventCancelled, &next, StateCancelled, now)
 	}
+	return Event{}, j.refuseState("cancel", "pending, scheduled, available, running, retryable")
 }
 
 // Retry moves a Job from pending, scheduled, available, retryable, completed,
@@ -783,7 +777,7 @@ func (j *Job) broken() (first string) {
 }
 
 // step takes a step that was decided on a copy of the record, unless the copy
-// breaks a rule: then the record was stored by somebody else.
+// breaks a rule: then somebody else made the record.
 func (j *Job) step(op, name string, next *Job, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++

@@ -381,11 +381,9 @@ func (s *Stream) SendHeaders(in SendHeadersInput, peers SendHeadersPeers, now ti
 		next := *s
 		next.ClosedBy = fsm.Some(ClosedByEndStream)
 		return s.step("send_headers", EventHeadersSent, &next, StateClosed, now)
-	case s.State == StateReservedLocal || s.State == StateHalfClosedRemote:
+	default:
 		next := *s
 		return s.step("send_headers", EventHeadersSent, &next, StateHalfClosedRemote, now)
-	default:
-		return Event{}, s.refuseRule("send_headers", fsm.ErrInvariant, "choose")
 	}
 }
 
@@ -691,22 +689,15 @@ func (s *Stream) RecvWindowUpdate(now time.Time) (Event, error) {
 	if s.State == StateClosed {
 		return s.note(EventWindowUpdateReceived, ""), nil
 	}
-	if s.State != StateIdle &&
-		s.State != StateReservedLocal &&
-		s.State != StateReservedRemote &&
-		s.State != StateOpen &&
-		s.State != StateHalfClosedLocal &&
-		s.State != StateHalfClosedRemote {
-		return Event{}, s.refuseState("recv_window_update", "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote")
-	}
 	now = driver.Time(now)
-	switch {
-	case s.State == StateIdle || s.State == StateReservedRemote:
+	switch s.State {
+	case StateIdle, StateReservedRemote:
 		return Event{}, s.refuseGuard("recv_window_update", "protocol_error", "", ErrProtocolError)
-	default:
+	case StateReservedLocal, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
 		next := *s
 		return s.step("recv_window_update", EventWindowUpdateReceived, &next, s.State, now)
 	}
+	return Event{}, s.refuseState("recv_window_update", "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote")
 }
 
 // SendPriority keeps a Stream idle, reserved_local, reserved_remote, open,
@@ -887,7 +878,7 @@ func (s *Stream) broken() (first string) {
 }
 
 // step takes a step that was decided on a copy of the record, unless the copy
-// breaks a rule: then the record was stored by somebody else.
+// breaks a rule: then somebody else made the record.
 func (s *Stream) step(op, name string, next *Stream, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++

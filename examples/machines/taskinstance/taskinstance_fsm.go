@@ -1042,7 +1042,7 @@ func (t *TaskInstance) broken() (first string) {
 }
 
 // step takes a step that was decided on a copy of the record, unless the copy
-// breaks a rule: then the record was stored by somebody else.
+// breaks a rule: then somebody else made the record.
 func (t *TaskInstance) step(op, name string, next *TaskInstance, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++

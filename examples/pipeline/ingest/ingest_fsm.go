@@ -462,7 +462,7 @@ func (j *Job) broken() (first string) {
 }
 
 // step takes a step that was decided on a copy of the record, unless the copy
-// breaks a rule: then the record was stored by somebody else.
+// breaks a rule: then somebody else made the record.
 func (j *Job) step(op, name string, next *Job, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++

@@ -3,16 +3,10 @@
 // Package tcp is the machine of Connection: a connection of TCP, as one of its
 // ends sees it (RFC 9293, section 3.3.2).
 //
-// Its operations are functions that make one and methods that move it. They do
-// no input or output and know no clock, and the Connection is untouched when
-// they refuse.
+// Its operations are methods of Connection and functions that make one. They do
+// no input or output, know no clock, and leave the record as it is when they
+// refuse.
 package tcp
-
-import (
-	"errors"
-	"fmt"
-	"slices"
-)
 
 // State is the state of a Connection. The zero State is invalid.
 type State uint8
@@ -63,40 +57,38 @@ var stateNames = [...]string{
 
 // String returns the name in the specification.
 func (s State) String() string {
-	if !s.Valid() {
-		return fmt.Sprintf("State(%d)", uint16(s))
-	}
-	return stateNames[s]
+	return nameOf(stateNames[:], s, "State")
 }
 
 // Valid reports whether s is one of the states of the specification.
-func (s State) Valid() bool { return s > 0 && int(s) < len(stateNames) }
-
-// MarshalText writes the name, so that JSON does not depend on the order of the states.
-func (s State) MarshalText() ([]byte, error) {
-	if !s.Valid() {
-		return nil, fmt.Errorf("%v is no state", s)
-	}
-	return []byte(stateNames[s]), nil
+func (s State) Valid() bool {
+	return s > 0 && int(s) < len(stateNames)
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown name is an error.
+// MarshalText returns the word that JSON hold.
+func (s State) MarshalText() ([]byte, error) {
+	return textOf(stateNames[:], s, "state")
+}
+
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
-	at := slices.Index(stateNames[1:], string(text))
-	if at < 0 {
-		return fmt.Errorf("%q is no state", text)
-	}
-	*s = State(at + 1)
-	return nil
+	return parseWord(stateNames[:], text, s, "state")
 }
 
 // States returns all states, in the order of the specification.
 func States() []State {
-	all := make([]State, len(stateNames)-1)
-	for i := range all {
-		all[i] = State(i + 1)
-	}
-	return all
+	return allOf[State](stateNames[:])
+}
+
+// StateOf returns the state of the Connection that a refused call found. It
+// reports false if err names no state.
+func StateOf(err error) (State, bool) {
+	return stateOf[State](stateNames[:], "tcp", err)
+}
+
+// Terminal reports whether no operation leaves the state.
+func (State) Terminal() bool {
+	return false
 }
 
 // The operations, in the order of the specification.
@@ -114,7 +106,7 @@ const (
 	OpReset         = "reset"
 )
 
-// The events, in the order of the operations that they tell of.
+// The events, in the order of the operations that write them.
 const (
 	EventNew           = "new"
 	EventPassiveOpen   = "passive_open"
@@ -129,40 +121,25 @@ const (
 	EventReset         = "reset"
 )
 
-// ErrWrongState is why operations are refused; errors.Is finds it in the *Refusal that a
-// call returns.
-var ErrWrongState = errors.New("not possible in this state")
-
-// Refusal says why an operation did not happen; what it was called on is as it was.
-type Refusal struct {
-	Operation string // one of the Op constants
-	State     State  // that it was in; zero for an operation that makes one
-	Cause     error  // one of the Err variables
-}
-
-// Error tells all of it in one line.
-func (r *Refusal) Error() string {
-	text := "tcp: " + r.Operation
-	if r.State != 0 {
-		text += " in state " + r.State.String()
-	}
-	text += ": " + r.Cause.Error()
-	return text
-}
-
-// Unwrap returns the cause.
-func (r *Refusal) Unwrap() error { return r.Cause }
-
-// Connection is what the machine moves. Change it by its methods only.
+// Connection is one record of the machine. Change it by its methods only: they
+// keep its rules.
 type Connection struct {
 	State State `json:"state"`
 }
 
-// Event says what an operation did.
+// Equal reports whether both records are the same in every field; times are
+// compared as instants.
+func (c Connection) Equal(other Connection) bool {
+	return c.State == other.State
+}
+
+// Event says what a call did to a record.
 type Event struct {
-	Name string // one of the Event constants
-	From State  // zero where one was made
-	To   State
+	Name       string // one of the Event constants
+	From       State  // zero for a creation
+	To         State
+	RecordOnly bool   // the call is recorded and changes nothing
+	Guard      string // with RecordOnly: the guard that failed, if it was one
 }
 
 // New makes a Connection in state closed.
@@ -170,8 +147,12 @@ type Event struct {
 // A connection begins closed.
 func New() (Connection, Event, error) {
 	c := Connection{}
-	e := c.step(EventNew, StateClosed)
-	return c, e, nil
+	next := c
+	event, err := c.step(EventNew, &next, StateClosed)
+	if err != nil {
+		return Connection{}, Event{}, err
+	}
+	return c, event, nil
 }
 
 // PassiveOpen moves a Connection from closed to listen.
@@ -179,9 +160,10 @@ func New() (Connection, Event, error) {
 // The application waits for a peer.
 func (c *Connection) PassiveOpen() (Event, error) {
 	if c.State != StateClosed {
-		return Event{}, c.refuseState(OpPassiveOpen)
+		return Event{}, c.refuseState("passive_open", "closed")
 	}
-	return c.step(EventPassiveOpen, StateListen), nil
+	next := *c
+	return c.step(EventPassiveOpen, &next, StateListen)
 }
 
 // ActiveOpen moves a Connection from closed to syn_sent.
@@ -189,9 +171,10 @@ func (c *Connection) PassiveOpen() (Event, error) {
 // The application connects.
 func (c *Connection) ActiveOpen() (Event, error) {
 	if c.State != StateClosed {
-		return Event{}, c.refuseState(OpActiveOpen)
+		return Event{}, c.refuseState("active_open", "closed")
 	}
-	return c.step(EventActiveOpen, StateSynSent), nil
+	next := *c
+	return c.step(EventActiveOpen, &next, StateSynSent)
 }
 
 // Send moves a Connection from listen to syn_sent.
@@ -199,9 +182,10 @@ func (c *Connection) ActiveOpen() (Event, error) {
 // The application sends on a connection that listens.
 func (c *Connection) Send() (Event, error) {
 	if c.State != StateListen {
-		return Event{}, c.refuseState(OpSend)
+		return Event{}, c.refuseState("send", "listen")
 	}
-	return c.step(EventSend, StateSynSent), nil
+	next := *c
+	return c.step(EventSend, &next, StateSynSent)
 }
 
 // ReceiveSyn moves a Connection from listen or syn_sent to syn_received.
@@ -209,9 +193,10 @@ func (c *Connection) Send() (Event, error) {
 // A SYN came.
 func (c *Connection) ReceiveSyn() (Event, error) {
 	if c.State != StateListen && c.State != StateSynSent {
-		return Event{}, c.refuseState(OpReceiveSyn)
+		return Event{}, c.refuseState("receive_syn", "listen, syn_sent")
 	}
-	return c.step(EventReceiveSyn, StateSynReceived), nil
+	next := *c
+	return c.step(EventReceiveSyn, &next, StateSynReceived)
 }
 
 // ReceiveSynAck moves a Connection from syn_sent to established.
@@ -219,9 +204,10 @@ func (c *Connection) ReceiveSyn() (Event, error) {
 // A SYN came with the acknowledgment of our own.
 func (c *Connection) ReceiveSynAck() (Event, error) {
 	if c.State != StateSynSent {
-		return Event{}, c.refuseState(OpReceiveSynAck)
+		return Event{}, c.refuseState("receive_syn_ack", "syn_sent")
 	}
-	return c.step(EventReceiveSynAck, StateEstablished), nil
+	next := *c
+	return c.step(EventReceiveSynAck, &next, StateEstablished)
 }
 
 // ReceiveAck moves a Connection from syn_received, fin_wait_1, closing or
@@ -237,15 +223,19 @@ func (c *Connection) ReceiveSynAck() (Event, error) {
 func (c *Connection) ReceiveAck() (Event, error) {
 	switch c.State {
 	case StateSynReceived:
-		return c.step(EventReceiveAck, StateEstablished), nil
+		next := *c
+		return c.step(EventReceiveAck, &next, StateEstablished)
 	case StateFinWait1:
-		return c.step(EventReceiveAck, StateFinWait2), nil
+		next := *c
+		return c.step(EventReceiveAck, &next, StateFinWait2)
 	case StateClosing:
-		return c.step(EventReceiveAck, StateTimeWait), nil
+		next := *c
+		return c.step(EventReceiveAck, &next, StateTimeWait)
 	case StateLastAck:
-		return c.step(EventReceiveAck, StateClosed), nil
+		next := *c
+		return c.step(EventReceiveAck, &next, StateClosed)
 	}
-	return Event{}, c.refuseState(OpReceiveAck)
+	return Event{}, c.refuseState("receive_ack", "syn_received, fin_wait_1, closing, last_ack")
 }
 
 // ReceiveFin moves a Connection from established, syn_received, fin_wait_1 or
@@ -260,13 +250,16 @@ func (c *Connection) ReceiveAck() (Event, error) {
 func (c *Connection) ReceiveFin() (Event, error) {
 	switch c.State {
 	case StateEstablished, StateSynReceived:
-		return c.step(EventReceiveFin, StateCloseWait), nil
+		next := *c
+		return c.step(EventReceiveFin, &next, StateCloseWait)
 	case StateFinWait1:
-		return c.step(EventReceiveFin, StateClosing), nil
+		next := *c
+		return c.step(EventReceiveFin, &next, StateClosing)
 	case StateFinWait2:
-		return c.step(EventReceiveFin, StateTimeWait), nil
+		next := *c
+		return c.step(EventReceiveFin, &next, StateTimeWait)
 	}
-	return Event{}, c.refuseState(OpReceiveFin)
+	return Event{}, c.refuseState("receive_fin", "syn_received, established, fin_wait_1, fin_wait_2")
 }
 
 // Close moves a Connection from listen, syn_sent, syn_received, established or
@@ -281,13 +274,16 @@ func (c *Connection) ReceiveFin() (Event, error) {
 func (c *Connection) Close() (Event, error) {
 	switch c.State {
 	case StateListen, StateSynSent:
-		return c.step(EventClose, StateClosed), nil
+		next := *c
+		return c.step(EventClose, &next, StateClosed)
 	case StateSynReceived, StateEstablished:
-		return c.step(EventClose, StateFinWait1), nil
+		next := *c
+		return c.step(EventClose, &next, StateFinWait1)
 	case StateCloseWait:
-		return c.step(EventClose, StateLastAck), nil
+		next := *c
+		return c.step(EventClose, &next, StateLastAck)
 	}
-	return Event{}, c.refuseState(OpClose)
+	return Event{}, c.refuseState("close", "listen, syn_sent, syn_received, established, close_wait")
 }
 
 // TimeOut moves a Connection from time_wait to closed.
@@ -297,9 +293,10 @@ func (c *Connection) Close() (Event, error) {
 // The system runs it, without an actor.
 func (c *Connection) TimeOut() (Event, error) {
 	if c.State != StateTimeWait {
-		return Event{}, c.refuseState(OpTimeOut)
+		return Event{}, c.refuseState("time_out", "time_wait")
 	}
-	return c.step(EventTimeOut, StateClosed), nil
+	next := *c
+	return c.step(EventTimeOut, &next, StateClosed)
 }
 
 // Reset moves a Connection from syn_sent, syn_received, established,
@@ -316,48 +313,71 @@ func (c *Connection) Reset() (Event, error) {
 		c.State != StateClosing &&
 		c.State != StateLastAck &&
 		c.State != StateTimeWait {
-		return Event{}, c.refuseState(OpReset)
+		return Event{}, c.refuseState("reset", "syn_sent, syn_received, established, fin_wait_1, fin_wait_2, close_wait, closing, last_ack, time_wait")
 	}
-	return c.step(EventReset, StateClosed), nil
-}
-
-// possible lists the states in which each operation does not refuse by itself.
-var possible = map[string][]State{
-	OpPassiveOpen:   {StateClosed},
-	OpActiveOpen:    {StateClosed},
-	OpSend:          {StateListen},
-	OpReceiveSyn:    {StateListen, StateSynSent},
-	OpReceiveSynAck: {StateSynSent},
-	OpReceiveAck:    {StateSynReceived, StateFinWait1, StateClosing, StateLastAck},
-	OpReceiveFin:    {StateSynReceived, StateEstablished, StateFinWait1, StateFinWait2},
-	OpClose:         {StateListen, StateSynSent, StateSynReceived, StateEstablished, StateCloseWait},
-	OpTimeOut:       {StateTimeWait},
-	OpReset:         {StateSynSent, StateSynReceived, StateEstablished, StateFinWait1, StateFinWait2, StateCloseWait, StateClosing, StateLastAck, StateTimeWait},
+	next := *c
+	return c.step(EventReset, &next, StateClosed)
 }
 
 // Can reports whether an operation is possible in the state of the Connection:
 // nil, or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
 func (c Connection) Can(operation string) error {
-	if slices.Contains(possible[operation], c.State) {
+	possible, allowed := false, ""
+	switch operation {
+	case OpPassiveOpen, OpActiveOpen:
+		possible, allowed = c.State == StateClosed, "closed"
+	case OpSend:
+		possible, allowed = c.State == StateListen, "listen"
+	case OpReceiveSyn:
+		possible, allowed = c.State == StateListen || c.State == StateSynSent, "listen, syn_sent"
+	case OpReceiveSynAck:
+		possible, allowed = c.State == StateSynSent, "syn_sent"
+	case OpReceiveAck:
+		possible, allowed = c.State == StateSynReceived || c.State == StateFinWait1 || c.State == StateClosing || c.State == StateLastAck, "syn_received, fin_wait_1, closing, last_ack"
+	case OpReceiveFin:
+		possible, allowed = c.State == StateSynReceived || c.State == StateEstablished || c.State == StateFinWait1 || c.State == StateFinWait2, "syn_received, established, fin_wait_1, fin_wait_2"
+	case OpClose:
+		possible, allowed = c.State == StateListen || c.State == StateSynSent || c.State == StateSynReceived || c.State == StateEstablished || c.State == StateCloseWait, "listen, syn_sent, syn_received, established, close_wait"
+	case OpTimeOut:
+		possible, allowed = c.State == StateTimeWait, "time_wait"
+	case OpReset:
+		possible, allowed = c.State == StateSynSent || c.State == StateSynReceived || c.State == StateEstablished || c.State == StateFinWait1 || c.State == StateFinWait2 || c.State == StateCloseWait || c.State == StateClosing || c.State == StateLastAck || c.State == StateTimeWait, "syn_sent, syn_received, established, fin_wait_1, fin_wait_2, close_wait, closing, last_ack, time_wait"
+	}
+	if possible {
 		return nil
 	}
-	return c.refuseState(operation)
+	return c.refuseState(operation, allowed)
 }
 
-// step moves the record, and tells of it.
-func (c *Connection) step(event string, to State) Event {
-	e := Event{Name: event, From: c.State, To: to}
-	c.State = to
-	return e
+// Check lists the rules that a Connection breaks. Operations refuse one that
+// breaks a MUST rule.
+func Check(c Connection) []Violation {
+	var found []Violation
+	if !c.State.Valid() {
+		return append(found, Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
+	}
+	return found
 }
 
-// refuse refuses an operation.
-func (c *Connection) refuse(op string, cause error) *Refusal {
-	return &Refusal{Operation: op, State: c.State, Cause: cause}
+// step takes a step that was decided on a copy of the record.
+func (c *Connection) step(name string, next *Connection, to State) (Event, error) {
+	next.State = to
+	event := Event{Name: name, From: c.State, To: to}
+	*c = *next
+	return event, nil
 }
 
-// refuseState refuses an operation that is not possible in the state.
-func (c *Connection) refuseState(op string) *Refusal {
-	return c.refuse(op, ErrWrongState)
+// refuse refuses an operation. A record without a state is one that a creation
+// makes.
+func (c *Connection) refuse(op string, code Code) *Refusal {
+	return &Refusal{Code: code, Machine: "tcp", Operation: op, State: stateIn(stateNames[:], c.State)}
+}
+
+// refuseState refuses an operation that is possible in other states than the
+// record's.
+func (c *Connection) refuseState(op, allowed string) *Refusal {
+	refusal := c.refuse(op, ErrWrongState)
+	refusal.Allowed = allowed
+	return refusal
 }

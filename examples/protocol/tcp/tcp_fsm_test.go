@@ -3,143 +3,124 @@
 package tcp
 
 import (
-	"encoding"
-	"errors"
-	"fmt"
-	"strings"
 	"testing"
 )
 
-// testMoves says where each operation leads from each state; new is what is there before
-// one is made. From a state that is not listed it is refused. Where more than the state
-// decides there is a question mark, and testCases say what happens.
-var testMoves = map[string]string{
-	"new":             "(new) -> closed",
-	"passive_open":    "closed -> listen",
-	"active_open":     "closed -> syn_sent",
-	"send":            "listen -> syn_sent",
-	"receive_syn":     "listen -> syn_received, syn_sent -> syn_received",
-	"receive_syn_ack": "syn_sent -> established",
-	"receive_ack":     "syn_received -> established, fin_wait_1 -> fin_wait_2, closing -> time_wait, last_ack -> closed",
-	"receive_fin":     "syn_received -> close_wait, established -> close_wait, fin_wait_1 -> closing, fin_wait_2 -> time_wait",
-	"close":           "listen -> closed, syn_sent -> closed, syn_received -> fin_wait_1, established -> fin_wait_1, close_wait -> last_ack",
-	"time_out":        "time_wait -> closed",
-	"reset":           "syn_sent -> closed, syn_received -> closed, established -> closed, fin_wait_1 -> closed, fin_wait_2 -> closed, close_wait -> closed, closing -> closed, last_ack -> closed, time_wait -> closed",
+// TestTCP makes the calls of testCases.
+func TestTCP(t *testing.T) { testPackage.Run(t) }
+
+// testCases are calls and what must come of each, found in the specification when this
+// package was generated. A time begins with @: "@now" is noon of the first of January 2026.
+var testCases = []testCase{
+	// new
+	{Do: "new", Want: "new: (new) -> closed"},
+	// passive_open
+	{In: "closed", Do: "passive_open", Want: "passive_open: closed -> listen"},
+	// active_open
+	{In: "closed", Do: "active_open", Want: "active_open: closed -> syn_sent"},
+	// send
+	{In: "listen", Do: "send", Want: "send: listen -> syn_sent"},
+	// receive_syn
+	{In: "listen", Do: "receive_syn", Want: "receive_syn: listen -> syn_received"},
+	{In: "syn_sent", Do: "receive_syn", Want: "receive_syn: syn_sent -> syn_received"},
+	// receive_syn_ack
+	{In: "syn_sent", Do: "receive_syn_ack", Want: "receive_syn_ack: syn_sent -> established"},
+	// receive_ack
+	{In: "syn_received", Do: "receive_ack", Want: "receive_ack: syn_received -> established"},
+	{In: "fin_wait_1", Do: "receive_ack", Want: "receive_ack: fin_wait_1 -> fin_wait_2"},
+	{In: "closing", Do: "receive_ack", Want: "receive_ack: closing -> time_wait"},
+	{In: "last_ack", Do: "receive_ack", Want: "receive_ack: last_ack -> closed"},
+	// receive_fin
+	{In: "established", Do: "receive_fin", Want: "receive_fin: established -> close_wait"},
+	{In: "syn_received", Do: "receive_fin", Want: "receive_fin: syn_received -> close_wait"},
+	{In: "fin_wait_1", Do: "receive_fin", Want: "receive_fin: fin_wait_1 -> closing"},
+	{In: "fin_wait_2", Do: "receive_fin", Want: "receive_fin: fin_wait_2 -> time_wait"},
+	// close
+	{In: "listen", Do: "close", Want: "close: listen -> closed"},
+	{In: "syn_sent", Do: "close", Want: "close: syn_sent -> closed"},
+	{In: "syn_received", Do: "close", Want: "close: syn_received -> fin_wait_1"},
+	{In: "established", Do: "close", Want: "close: established -> fin_wait_1"},
+	{In: "close_wait", Do: "close", Want: "close: close_wait -> last_ack"},
+	// time_out
+	{In: "time_wait", Do: "time_out", Want: "time_out: time_wait -> closed"},
+	// reset
+	{In: "syn_sent", Do: "reset", Want: "reset: syn_sent -> closed"},
+	{In: "syn_received", Do: "reset", Want: "reset: syn_received -> closed"},
+	{In: "established", Do: "reset", Want: "reset: established -> closed"},
+	{In: "fin_wait_1", Do: "reset", Want: "reset: fin_wait_1 -> closed"},
+	{In: "fin_wait_2", Do: "reset", Want: "reset: fin_wait_2 -> closed"},
+	{In: "close_wait", Do: "reset", Want: "reset: close_wait -> closed"},
+	{In: "closing", Do: "reset", Want: "reset: closing -> closed"},
+	{In: "last_ack", Do: "reset", Want: "reset: last_ack -> closed"},
+	{In: "time_wait", Do: "reset", Want: "reset: time_wait -> closed"},
 }
 
-// testCalls call each operation with inputs that it takes.
-var testCalls = map[string]func(x *Connection) (Event, error){
-	"new": func(x *Connection) (e Event, err error) {
-		*x, e, err = New()
-		return e, err
+// testChecks are records, and the rules that each breaks: in each state one that is whole, and
+// then what is different in others.
+var testChecks = []testCheck{
+	{In: "closed"},
+	{In: "listen"},
+	{In: "syn_sent"},
+	{In: "syn_received"},
+	{In: "established"},
+	{In: "fin_wait_1"},
+	{In: "fin_wait_2"},
+	{In: "close_wait"},
+	{In: "closing"},
+	{In: "last_ack"},
+	{In: "time_wait"},
+}
+
+// testPackage is the package as the tests reach it, and what must come of its calls.
+var testPackage = testedPackage[Connection]{
+	Spec:    "../tcp.yaml",
+	Machine: "tcp", States: "closed, listen, syn_sent, syn_received, established, fin_wait_1, fin_wait_2, close_wait, closing, last_ack, time_wait",
+	Moves: map[string]string{
+		"new":             "(new) -> closed",
+		"passive_open":    "closed -> listen",
+		"active_open":     "closed -> syn_sent",
+		"send":            "listen -> syn_sent",
+		"receive_syn":     "listen -> syn_received, syn_sent -> syn_received",
+		"receive_syn_ack": "syn_sent -> established",
+		"receive_ack":     "syn_received -> established, fin_wait_1 -> fin_wait_2, closing -> time_wait, last_ack -> closed",
+		"receive_fin":     "established -> close_wait, syn_received -> close_wait, fin_wait_1 -> closing, fin_wait_2 -> time_wait",
+		"close":           "listen -> closed, syn_sent -> closed, syn_received -> fin_wait_1, established -> fin_wait_1, close_wait -> last_ack",
+		"time_out":        "time_wait -> closed",
+		"reset":           "syn_sent -> closed, syn_received -> closed, established -> closed, fin_wait_1 -> closed, fin_wait_2 -> closed, close_wait -> closed, closing -> closed, last_ack -> closed, time_wait -> closed",
 	},
-	"passive_open":    func(x *Connection) (Event, error) { return x.PassiveOpen() },
-	"active_open":     func(x *Connection) (Event, error) { return x.ActiveOpen() },
-	"send":            func(x *Connection) (Event, error) { return x.Send() },
-	"receive_syn":     func(x *Connection) (Event, error) { return x.ReceiveSyn() },
-	"receive_syn_ack": func(x *Connection) (Event, error) { return x.ReceiveSynAck() },
-	"receive_ack":     func(x *Connection) (Event, error) { return x.ReceiveAck() },
-	"receive_fin":     func(x *Connection) (Event, error) { return x.ReceiveFin() },
-	"close":           func(x *Connection) (Event, error) { return x.Close() },
-	"time_out":        func(x *Connection) (Event, error) { return x.TimeOut() },
-	"reset":           func(x *Connection) (Event, error) { return x.Reset() },
+	Cases: testCases, Checks: testChecks,
+	Check: Check, Ends: testEnds(States()),
+	Equal: Connection.Equal, Can: Connection.Can, Pure: testPure,
+	Words: []testVocabulary{
+		testWords("State", States(), "closed, listen, syn_sent, syn_received, established, fin_wait_1, fin_wait_2, close_wait, closing, last_ack, time_wait", ""),
+	},
 }
 
-// testTold tells what came of a call in one line.
-func testTold(e Event, err error) string {
-	if err != nil {
-		return err.Error()
+// testPure calls the pure method of an operation.
+func testPure(r *Connection, operation string, c testCall) (e any, err error) {
+	switch operation {
+	case "new":
+		*r, e, err = New()
+	case "passive_open":
+		return r.PassiveOpen()
+	case "active_open":
+		return r.ActiveOpen()
+	case "send":
+		return r.Send()
+	case "receive_syn":
+		return r.ReceiveSyn()
+	case "receive_syn_ack":
+		return r.ReceiveSynAck()
+	case "receive_ack":
+		return r.ReceiveAck()
+	case "receive_fin":
+		return r.ReceiveFin()
+	case "close":
+		return r.Close()
+	case "time_out":
+		return r.TimeOut()
+	case "reset":
+		return r.Reset()
 	}
-	from, to := "(new)", e.To.String()
-	if e.From != 0 {
-		from = e.From.String()
-	}
-	return e.Name + ": " + from + " -> " + to
-}
-
-// TestTCPMoves calls every operation in every state, and in none.
-func TestTCPMoves(t *testing.T) {
-	for op, call := range testCalls {
-		leads := map[string]string{}
-		for _, cell := range strings.Split(testMoves[op], ", ") {
-			from, to, _ := strings.Cut(cell, " -> ")
-			leads[from] = to
-		}
-		if to, made := leads["(new)"]; made {
-			var x Connection
-			if got := testTold(call(&x)); to != "?" && (got != op+": (new) -> "+to || x.State.String() != to) {
-				t.Errorf("%s: %s, then %+v; want %s", op, got, x, to)
-			}
-			continue
-		}
-		for _, s := range append(States(), 0, State(len(States())+1)) {
-			x := Connection{State: s}
-			before := x
-			e, err := call(&x)
-			told, to, can := testTold(e, err), leads[s.String()], before.Can(op)
-			if (can == nil) != (to != "") {
-				t.Errorf("%s in %s: Can says %v", op, s, can)
-			}
-			switch {
-			case to == "":
-				text := ": not possible in this state"
-				if s != 0 {
-					text = " in state " + s.String() + text
-				}
-				text = "tcp: " + op + text
-				if !errors.Is(err, ErrWrongState) || !errors.Is(can, ErrWrongState) || told != text || can.Error() != told || x != before {
-					t.Errorf("%s in %s: %s, then %+v; want %s", op, s, told, x, text)
-				}
-			case to == "?":
-				if errors.Is(err, ErrWrongState) {
-					t.Errorf("%s in %s: %s", op, s, told)
-				}
-			default:
-				want := to
-				if to == "(recorded)" {
-					want = s.String()
-				}
-				before.State = x.State
-				if told != op+": "+s.String()+" -> "+to || x.State.String() != want || x != before {
-					t.Errorf("%s in %s: %s, then %+v; want %s", op, s, told, x, to)
-				}
-			}
-		}
-	}
-}
-
-// TestTCPTexts reads and writes all names.
-func TestTCPTexts(t *testing.T) {
-	testTexts[State](t, "closed listen syn_sent syn_received established fin_wait_1 fin_wait_2 close_wait closing last_ack time_wait")
-	if n := len(States()); n != 11 || States()[0] != 1 || States()[n-1] != State(n) {
-		t.Errorf("the states are %v", States())
-	}
-}
-
-func testTexts[V interface {
-	~uint8
-	fmt.Stringer
-	encoding.TextMarshaler
-}, P interface {
-	*V
-	encoding.TextUnmarshaler
-}](t *testing.T, names string) {
-	all := strings.Fields(names)
-	for i := range len(all) + 2 {
-		v, read, name := V(i), V(0), ""
-		if i > 0 && i <= len(all) {
-			name = all[i-1]
-		}
-		text, err := v.MarshalText()
-		failed := P(&read).UnmarshalText([]byte(name))
-		if string(text) != name || (err == nil) != (name != "") || (failed == nil) != (name != "") || name != "" && read != v {
-			t.Errorf("%T %d: %q (%v) reads as %v (%v), want %q", v, i, text, err, read, failed, name)
-		}
-		if name == "" {
-			name = fmt.Sprintf("%s(%d)", strings.TrimPrefix(fmt.Sprintf("%T", v), "tcp."), i)
-		}
-		if v.String() != name {
-			t.Errorf("%d is %s, want %s", i, v, name)
-		}
-	}
+	return e, err
 }

@@ -143,7 +143,7 @@ func Submit(id string, now time.Time) (Task, Event, error) {
 		return Task{}, Event{}, t.refuseInput("submit", "id", err.Error())
 	}
 	next := t
-	event, err := t.step("submit", EventSubmit, &next, StatePending, now)
+	event, err := t.step(EventSubmit, &next, StatePending, now)
 	if err != nil {
 		return Task{}, Event{}, err
 	}
@@ -162,7 +162,7 @@ func (t *Task) Start(now time.Time) (Event, error) {
 	}
 	now = driver.Time(now)
 	next := *t
-	return t.step("start", EventStart, &next, StateRunning, now)
+	return t.step(EventStart, &next, StateRunning, now)
 }
 
 // Complete moves a Task from running to completed.
@@ -177,7 +177,7 @@ func (t *Task) Complete(now time.Time) (Event, error) {
 	}
 	now = driver.Time(now)
 	next := *t
-	return t.step("complete", EventComplete, &next, StateCompleted, now)
+	return t.step(EventComplete, &next, StateCompleted, now)
 }
 
 // Recover moves a Task from running to pending.
@@ -191,7 +191,7 @@ func (t *Task) Recover(now time.Time) (Event, error) {
 	}
 	now = driver.Time(now)
 	next := *t
-	return t.step("recover", EventRecover, &next, StatePending, now)
+	return t.step(EventRecover, &next, StatePending, now)
 }
 
 // Can reports whether an operation is possible in the state of the Task: nil,
@@ -218,40 +218,15 @@ func Check(t Task) []fsm.Violation {
 	if !t.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	t.rules(func(rule string, must bool) bool {
-		found = append(found, fsm.Violation{Rule: rule, Must: must})
-		return true
-	})
 	return found
 }
 
-// rules hands over each rule of its state that the record breaks, MUST before
-// SHOULD, until it is told to stop.
-func (t *Task) rules(broken func(rule string, must bool) bool) bool {
-	return true
-}
-
-// broken returns the first MUST rule that the record breaks, or nothing.
-func (t *Task) broken() (first string) {
-	t.rules(func(rule string, must bool) bool {
-		if must {
-			first = rule
-		}
-		return !must
-	})
-	return first
-}
-
-// step takes a step that was decided on a copy of the record, unless the copy
-// breaks a rule: then the record was stored by somebody else.
-func (t *Task) step(op, name string, next *Task, to State, now time.Time) (Event, error) {
+// step takes a step that was decided on a copy of the record.
+func (t *Task) step(name string, next *Task, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++
 	if now.After(next.UpdatedAt) {
 		next.UpdatedAt = now
-	}
-	if rule := next.broken(); rule != "" {
-		return Event{}, t.refuseRule(op, fsm.ErrInvariant, rule)
 	}
 	event := Event{Name: name, From: t.State, To: to}
 	*t = *next
@@ -279,13 +254,5 @@ func (t *Task) refuseState(op, allowed string) *fsm.Refusal {
 func (t *Task) refuseInput(op, name, problem string) *fsm.Refusal {
 	refusal := t.refuse(op, fsm.ErrInvalidInput)
 	refusal.Name, refusal.Message = name, problem
-	return refusal
-}
-
-// refuseRule refuses a step after which the record would break a rule, or could
-// not hold a value.
-func (t *Task) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
-	refusal := t.refuse(op, code)
-	refusal.Name = name
 	return refusal
 }

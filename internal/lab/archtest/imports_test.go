@@ -59,6 +59,7 @@ var rules = map[string]struct {
 	"internal/serve":         {own: []string{"spec", "gen/chart", "gen/export", "internal/interp", "internal/model", "internal/live", "runtime", "runtime/audit", "runtime/driver", "runtime/fsmimpl"}},
 	"gen/chart/draw":         {own: []string{"gen/chart", "gen/chart/layout", "spec"}, other: []string{"golang.org/x/image"}},
 	"gen":                    {own: []string{"spec", "internal/validate", "internal/interp", "internal/prove", "gen/chart"}, other: []string{"github.com/dave/jennifer"}},
+	"gen/purekit":            {},
 }
 
 // listed is what `go list` says of a package.

@@ -447,3 +447,26 @@ func lineDiff(old, next string) string {
 	}
 	return out
 }
+
+// pairs are the entries of a mapping; none where it is not there.
+func pairs(n *yaml.Node) map[string]*yaml.Node {
+	list := map[string]*yaml.Node{}
+	if n != nil {
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			list[n.Content[i].Value] = n.Content[i+1]
+		}
+	}
+	return list
+}
+
+func value(n *yaml.Node, key string) *yaml.Node { return pairs(n)[key] }
+
+func drop(n *yaml.Node, keys ...string) {
+	for i := 0; i+1 < len(n.Content); {
+		if slices.Contains(keys, n.Content[i].Value) {
+			n.Content = slices.Delete(n.Content, i, i+2)
+			continue
+		}
+		i += 2
+	}
+}

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/fsmgen/fsmgen/gen"
 	"github.com/fsmgen/fsmgen/internal/lab/campaign"
 	"github.com/fsmgen/fsmgen/internal/lab/fuzzmachines"
@@ -118,8 +116,7 @@ func pureModule(t *testing.T, list []sound) outside.Module {
 	return module
 }
 
-// pureMachines are the first random machines that a pure package can carry, once what
-// needs a store is taken out of them.
+// pureMachines are the first random machines that are sound, whatever of them needs a store.
 func pureMachines(t *testing.T, n int) []sound {
 	t.Helper()
 	var list []sound
@@ -128,7 +125,7 @@ func pureMachines(t *testing.T, n int) []sound {
 		if tries++; tries > 100*n+1000 {
 			t.Fatalf("%d of %d machines are generated", len(list), tries)
 		}
-		text := withoutStore(t, fuzzmachines.Random(rand.New(rand.NewPCG(s, 3))))
+		text := fuzzmachines.Random(rand.New(rand.NewPCG(s, 3)))
 		if m := pureMachine(fmt.Sprintf("random%d", s), text); m.files != nil {
 			list = append(list, m)
 		}
@@ -148,72 +145,4 @@ func pureMachine(name, text string) sound {
 		return sound{}
 	}
 	return sound{name: name, machine: m.Name, text: text, files: files}
-}
-
-// withoutStore takes out of a specification what a package without a store cannot carry, as far
-// as that is an edit.
-func withoutStore(t *testing.T, text string) string {
-	t.Helper()
-	var doc yaml.Node
-	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
-		t.Fatal(err)
-	}
-	root := doc.Content[0]
-	drop(root, "unique", "projection") // they may be over what goes
-	gone := map[string]bool{}          // guards
-	for key, guard := range pairs(value(root, "guards")) {
-		gone[key] = value(guard, "none") != nil || value(guard, "fewer") != nil
-	}
-	for key := range gone {
-		if gone[key] {
-			drop(value(root, "guards"), key)
-		}
-	}
-	if guards := value(root, "guards"); guards != nil && len(guards.Content) == 0 {
-		drop(root, "guards")
-	}
-	for name, field := range pairs(value(root, "fields")) {
-		if field.Kind == yaml.MappingNode {
-			if typ := value(field, "type"); typ != nil && typ.Value == "sequence" {
-				drop(value(root, "fields"), name)
-			}
-		}
-	}
-	for _, op := range pairs(value(root, "operations")) {
-		drop(op, "dedupe_by")
-		if require := value(op, "require"); require != nil {
-			require.Content = slices.DeleteFunc(require.Content, func(n *yaml.Node) bool { return gone[n.Value] })
-			if len(require.Content) == 0 {
-				drop(op, "require", "on_refusal")
-			}
-		}
-	}
-	out, err := yaml.Marshal(&doc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(out)
-}
-
-// pairs are the entries of a mapping; none where it is not there.
-func pairs(n *yaml.Node) map[string]*yaml.Node {
-	list := map[string]*yaml.Node{}
-	if n != nil {
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			list[n.Content[i].Value] = n.Content[i+1]
-		}
-	}
-	return list
-}
-
-func value(n *yaml.Node, key string) *yaml.Node { return pairs(n)[key] }
-
-func drop(n *yaml.Node, keys ...string) {
-	for i := 0; i+1 < len(n.Content); {
-		if slices.Contains(keys, n.Content[i].Value) {
-			n.Content = slices.Delete(n.Content, i, i+2)
-			continue
-		}
-		i += 2
-	}
 }

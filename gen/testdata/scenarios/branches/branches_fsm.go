@@ -294,12 +294,10 @@ func (c *Claim) Vote(actor string, now time.Time) (Event, error) {
 		return c.step("vote", EventVote, &next, StatePaid, now)
 	case c.State == StateLarge && c.Votes+1 >= 5:
 		return Event{}, c.refuseGuard("vote", "empty_claim", "", ErrEmptyClaim)
-	case c.State == StateLarge:
+	default:
 		next := *c
 		next.Votes++
 		return c.step("vote", EventVote, &next, c.State, now)
-	default:
-		return Event{}, c.refuseRule("vote", fsm.ErrInvariant, "choose")
 	}
 }
 
@@ -416,7 +414,7 @@ func (c *Claim) broken() (first string) {
 }
 
 // step takes a step that was decided on a copy of the record, unless the copy
-// breaks a rule: then the record was stored by somebody else.
+// breaks a rule: then somebody else made the record.
 func (c *Claim) step(op, name string, next *Claim, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++

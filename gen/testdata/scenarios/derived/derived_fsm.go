@@ -385,7 +385,7 @@ func Project(records []Part) Batch {
 }
 
 // step takes a step that was decided on a copy of the record, unless the copy
-// breaks a rule: then the record was stored by somebody else.
+// breaks a rule: then somebody else made the record.
 func (p *Part) step(op, name string, next *Part, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++

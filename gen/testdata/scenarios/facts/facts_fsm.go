@@ -603,7 +603,7 @@ func (p *Probe) broken() (first string) {
 }
 
 // step takes a step that was decided on a copy of the record, unless the copy
-// breaks a rule: then the record was stored by somebody else.
+// breaks a rule: then somebody else made the record.
 func (p *Probe) step(op, name string, next *Probe, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++

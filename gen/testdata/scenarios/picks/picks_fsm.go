@@ -38,7 +38,7 @@ var stateNames = [...]string{
 	StateGone:    "gone",
 }
 
-// stateWords are the words in rows and events: the first names.
+// stateWords are the words in rows, events and JSON: the first names.
 var stateWords = [...]string{
 	StateWaiting: "fresh",
 	StateBusy:    "busy",
@@ -119,7 +119,7 @@ var laneNames = [...]string{
 	LaneFast: "fast",
 }
 
-// laneWords are the words in rows and events: the first names.
+// laneWords are the words in rows, events and JSON: the first names.
 var laneWords = [...]string{
 	LaneSlow: "slow",
 	LaneFast: "quick",
@@ -396,7 +396,7 @@ func (p *Pick) broken() (first string) {
 }
 
 // step takes a step that was decided on a copy of the record, unless the copy
-// breaks a rule: then the record was stored by somebody else.
+// breaks a rule: then somebody else made the record.
 func (p *Pick) step(op, name string, next *Pick, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++

@@ -243,18 +243,16 @@ func (l *Line) Rise(now time.Time) (Event, error) {
 //   - if it was busy: to idle
 //   - otherwise: to ended
 func (l *Line) Settle(now time.Time) (Event, error) {
-	if l.State != StateBusy && l.State != StateEnded {
-		return Event{}, l.refuseState("settle", "busy, ended")
-	}
 	now = driver.Time(now)
-	switch {
-	case l.State == StateBusy:
+	switch l.State {
+	case StateBusy:
 		next := *l
 		return l.step("settle", EventSettle, &next, StateIdle, now)
-	default:
+	case StateEnded:
 		next := *l
 		return l.step("settle", EventSettle, &next, StateEnded, now)
 	}
+	return Event{}, l.refuseState("settle", "busy, ended")
 }
 
 // Can reports whether an operation is possible in the state of the Line: nil,
@@ -324,7 +322,7 @@ func (l *Line) broken() (first string) {
 }
 
 // step takes a step that was decided on a copy of the record, unless the copy
-// breaks a rule: then the record was stored by somebody else.
+// breaks a rule: then somebody else made the record.
 func (l *Line) step(op, name string, next *Line, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++

@@ -39,7 +39,7 @@ var stateNames = [...]string{
 	StateMerged: "merged",
 }
 
-// stateWords are the words in rows and events: the first names.
+// stateWords are the words in rows, events and JSON: the first names.
 var stateWords = [...]string{
 	StateOpen:   "new",
 	StateClosed: "closed",
@@ -73,11 +73,11 @@ func (s State) MarshalText() ([]byte, error) {
 func (s *State) UnmarshalText(text []byte) error {
 	switch string(text) {
 	case "waiting":
-		// a state that is gone: old rows and events that name it are read as open
+		// a state that is gone: what names it is read as open
 		*s = StateOpen
 		return nil
 	case "lost":
-		// a state that is gone: old rows and events that name it are read as closed
+		// a state that is gone: what names it is read as closed
 		*s = StateClosed
 		return nil
 	}
@@ -620,7 +620,7 @@ func (t *Ticket) broken() (first string) {
 }
 
 // step takes a step that was decided on a copy of the record, unless the copy
-// breaks a rule: then the record was stored by somebody else.
+// breaks a rule: then somebody else made the record.
 func (t *Ticket) step(op, name string, next *Ticket, to State, now time.Time) (Event, error) {
 	next.State = to
 	next.Rev++
