@@ -88,10 +88,17 @@ func (s search) features(x tried) []string {
 	}
 	if len(o.Choose) > 0 {
 		after := interp.Effects(m, &o.Effects, x.before, accepted)
-		for _, b := range o.Branches(x.before.State) {
-			if facts(fmt.Sprint("branch ", b.Pos.Line, ":", b.Pos.Col), b.When, after) {
-				break
+		branches := o.Branches(x.before.State)
+		for i, b := range branches {
+			if !facts(fmt.Sprint("branch ", b.Pos.Line, ":", b.Pos.Col), b.When, after) {
+				continue
 			}
+			for _, later := range branches[i+1:] { // those that would be taken, stood they above
+				if len(later.When) > 0 && !slices.ContainsFunc(later.When, func(f *spec.Fact) bool { return !interp.Holds(m, f, after, accepted) }) {
+					add("branch %s before %s", b.Pos, later.Pos)
+				}
+			}
+			break
 		}
 	}
 	for _, g := range peerGuards(o) {
