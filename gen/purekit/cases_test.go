@@ -1,6 +1,7 @@
 package purekit
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -140,6 +141,9 @@ func TestWords(t *testing.T) {
 	}
 	if name := stateIn(doorNames[:], doorState(9)); name != "State(9)" {
 		t.Errorf("no state is called %s", name)
+	}
+	if got := testNames("a, 'b; or, c', 'it''s', d"); !slices.Equal(got, []string{"a", "b; or, c", "it's", "d"}) {
+		t.Errorf("the names are %q", got)
 	}
 	if testedDoor.Spec = "cases_test.go"; testedDoor.see("x", "no such name") != "" {
 		t.Error("a name that is not there has a line")
