@@ -406,7 +406,8 @@ func (e *testEmitter) moves() {
 	if e.n.alone {
 		e.line("Machine: %q, States: %q,", e.m.Name, strings.Join(names, ", "))
 	} else {
-		e.line("Version: %d, States: %q,", e.m.Version, strings.Join(names, ", "))
+		demands := map[spec.Demand]string{spec.Required: "required", spec.Optional: "optional", spec.None: "none"}
+		e.line("Version: %d, RequestID: %q, ExpectedRev: %q, States: %q,", e.m.Version, demands[e.m.RequestID], demands[e.m.ExpectedRev], strings.Join(names, ", "))
 	}
 	var fields []string
 	for _, f := range e.m.Fields {

@@ -42,9 +42,27 @@ func (p *Package[R]) words(t *testing.T) {
 	if got := strings.Join(fields, ", "); got != p.Fields {
 		t.Errorf("the fields are %q, want %q", got, p.Fields)
 	}
-	if v := p.Descriptor.Schema.Version; v != p.Version {
-		t.Errorf("the version is %d, want %d", v, p.Version)
+	demands := map[driver.Demand]string{driver.Required: "required", driver.Optionally: "optional", driver.Never: "none"}
+	schema := p.Descriptor.Schema
+	if id, rev := demands[schema.RequestID], demands[schema.ExpectedRev]; schema.Version != p.Version || id != p.RequestID || rev != p.ExpectedRev {
+		t.Errorf("version %d, request id %s, expected revision %s; want %d, %s, %s", schema.Version, id, rev, p.Version, p.RequestID, p.ExpectedRev)
 	}
+}
+
+// turnedAway is the refusal of an operation that does not start in a state.
+func (p *Package[R]) turnedAway(operation string, state End) string {
+	leads := p.table(operation)
+	var from []string
+	for _, e := range p.Ends {
+		if leads[e.State] != nil && !p.onlyRecords(operation, e.State) {
+			from = append(from, e.State)
+		}
+	}
+	code := fsm.ErrWrongState
+	if state.Terminal {
+		code = fsm.ErrTerminal
+	}
+	return fmt.Sprintf("refused %s (%s)", string(code), strings.Join(from, ", "))
 }
 
 // moves calls every operation in every state, and in none.
@@ -57,12 +75,6 @@ func (p *Package[R]) moves(test *testing.T) {
 			continue
 		}
 		leads := p.table(o)
-		var from []string
-		for _, e := range p.Ends {
-			if leads[e.State] != nil && !p.onlyRecords(o, e.State) {
-				from = append(from, e.State)
-			}
-		}
 		c := &Case{}
 		if i := slices.IndexFunc(p.Cases, func(c Case) bool { return c.Do == o }); i >= 0 {
 			c = &p.Cases[i]
@@ -79,11 +91,7 @@ func (p *Package[R]) moves(test *testing.T) {
 			was := r
 			can := p.Can(r, cmp.Or(p.Stored[o], o))
 			_, err := p.Pure(&r, o, c.call(c.With))
-			code := fsm.ErrWrongState
-			if e.Terminal {
-				code = fsm.ErrTerminal
-			}
-			want := fmt.Sprintf("refused %s (%s)", string(code), strings.Join(from, ", "))
+			want := p.turnedAway(o, e)
 			wrong := func(err error) bool { return refused(err) != want || p.aside(err, o, s) != "" }
 			switch allowed := leads[s] != nil; {
 			case allowed && (can != nil || errors.Is(err, fsm.ErrWrongState) || errors.Is(err, fsm.ErrTerminal)):

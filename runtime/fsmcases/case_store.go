@@ -34,8 +34,12 @@ func (p *Package[R]) over(test *testing.T, st Store) {
 	t := &report{T: test}
 	defer t.done()
 	var s *stage[R]
-	for i := range p.Cases {
-		c := &p.Cases[i]
+	cases := p.Cases
+	if p.Descriptor.Schema.SQL[st.Name] == "" { // what they are about is no matter of the store
+		cases = slices.Concat(cases, p.misplaced())
+	}
+	for i := range cases {
+		c := &cases[i]
 		if c.NoStore {
 			continue
 		}
@@ -56,6 +60,25 @@ func (p *Package[R]) over(test *testing.T, st Store) {
 			s = nil // a recovery that was refused is not over
 		}
 	}
+}
+
+// misplaced are calls of the operations, each in a state that it does not start in.
+func (p *Package[R]) misplaced() (list []Case) {
+	for _, o := range sortedKeys(p.Moves) {
+		taken := slices.IndexFunc(p.Cases, func(c Case) bool { return c.Do == o && !c.NoStore && c.By == "" && c.Why == "" && strings.HasPrefix(c.Want, o+": ") })
+		if p.creates(o) || taken < 0 {
+			continue
+		}
+		leads := p.table(o)
+		for _, e := range p.Ends {
+			in := slices.IndexFunc(p.Cases, func(c Case) bool { return c.In == e.State && !c.NoStore && len(c.Beside) == 0 })
+			if leads[e.State] == nil && in >= 0 {
+				list = append(list, Case{In: e.State, Given: p.Cases[in].Given, Do: o, With: p.Cases[taken].With, Want: p.turnedAway(o, e)})
+				break
+			}
+		}
+	}
+	return list
 }
 
 // numbered reports whether the machine has a sequence.

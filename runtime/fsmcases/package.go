@@ -15,7 +15,9 @@ type Package[R any] struct {
 	Spec    string // the file of the specification, as seen from the package; empty where it is not known
 	States  string // in their order; those that end a record as "done (terminal)" or "done (final)"
 	Version int    // of the specification
-	Fields  string // in their order; one that was renamed as "owner (worker)"
+	// RequestID and ExpectedRev say whether a call carries them: "required", "optional" or "none".
+	RequestID, ExpectedRev string
+	Fields                 string // in their order; one that was renamed as "owner (worker)"
 	// Moves says for each operation where it leads: "queued -> claimed, stalled -> claimed", for
 	// a creation "(new) -> queued". In "done -> (recorded)" a call is recorded and changes nothing; in
 	// "lost -> (nothing)" the operation itself decides to change nothing. In all other states it is refused.

@@ -86,7 +86,7 @@ var testChecks = []fsmcases.Check{
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmcases.Package[Job]{
 	Spec:    "../job.yaml",
-	Version: 1, States: "queued, running, done (terminal), failed (terminal)",
+	Version: 1, RequestID: "required", ExpectedRev: "required", States: "queued, running, done (terminal), failed (terminal)",
 	Fields: "address, owner, lease, problem, attempts",
 	Moves: map[string]string{
 		"submit":    "(new) -> queued",

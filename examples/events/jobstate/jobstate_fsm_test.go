@@ -93,7 +93,7 @@ var testChecks = []fsmcases.Check{
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmcases.Package[Job]{
 	Spec:    "../../../specs/jobstate.yaml",
-	Version: 1, States: "created, running, compensating, done (terminal), failed (terminal)",
+	Version: 1, RequestID: "required", ExpectedRev: "none", States: "created, running, compensating, done (terminal), failed (terminal)",
 	Fields: "expected, satisfied, compensation_policy",
 	Moves: map[string]string{
 		"create":             "(new) -> created",

@@ -159,7 +159,7 @@ var testGroups = []fsmcases.Group{
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmcases.Package[Execution]{
 	Spec:    "../../../specs/execution.yaml",
-	Version: 1, States: "leased, in_progress, committed, done (terminal), aborted (terminal)",
+	Version: 1, RequestID: "required", ExpectedRev: "required", States: "leased, in_progress, committed, done (terminal), aborted (terminal)",
 	Fields: "output, job_id, attempt, lease_owner, lease_expires_at, started_at, finished_at",
 	Moves: map[string]string{
 		"lease":     "(new) -> leased",

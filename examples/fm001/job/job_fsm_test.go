@@ -35,7 +35,7 @@ var testChecks = []fsmcases.Check{
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmcases.Package[Job]{
 	Spec:    "../../../specs/job.yaml",
-	Version: 1, States: "submitted (terminal)",
+	Version: 1, RequestID: "required", ExpectedRev: "none", States: "submitted (terminal)",
 	Fields: "payload",
 	Moves: map[string]string{
 		"submit": "(new) -> submitted",

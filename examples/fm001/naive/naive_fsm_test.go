@@ -80,7 +80,7 @@ var testChecks = []fsmcases.Check{
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmcases.Package[Execution]{
 	Spec:    "../naive.yaml",
-	Version: 1, States: "leased, in_progress, committed, done (terminal), aborted (terminal)",
+	Version: 1, RequestID: "required", ExpectedRev: "required", States: "leased, in_progress, committed, done (terminal), aborted (terminal)",
 	Fields: "job_id, attempt, lease_owner, lease_expires_at, started_at, finished_at",
 	Moves: map[string]string{
 		"lease":  "(new) -> leased",

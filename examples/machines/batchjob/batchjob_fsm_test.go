@@ -230,7 +230,7 @@ var testGroups = []fsmcases.Group{
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmcases.Package[Job]{
 	Spec:    "../batchjob.yaml",
-	Version: 1, States: "submitted, pending, runnable, starting, running, succeeded (terminal), failed (terminal)",
+	Version: 1, RequestID: "required", ExpectedRev: "optional", States: "submitted, pending, runnable, starting, running, succeeded (terminal), failed (terminal)",
 	Fields: "job_queue, array_job, depends_on, satisfied, attempts, attempt, timeout_at, exit_code, status_reason, started_at, stopped_at",
 	Moves: map[string]string{
 		"submit":               "(new) -> submitted",

@@ -182,7 +182,7 @@ var testGroups = []fsmcases.Group{
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmcases.Package[CheckRun]{
 	Spec:    "../checkrun.yaml",
-	Version: 1, States: "requested, waiting, pending, queued, in_progress, completed (final)",
+	Version: 1, RequestID: "optional", ExpectedRev: "optional", States: "requested, waiting, pending, queued, in_progress, completed (final)",
 	Fields: "suite, app, name, head_sha, is_actions, output, conclusion, started_at, completed_at",
 	Moves: map[string]string{
 		"create":         "(new) -> requested, (new) -> queued",

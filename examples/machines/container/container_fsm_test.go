@@ -102,7 +102,7 @@ var testChecks = []fsmcases.Check{
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmcases.Package[Container]{
 	Spec:    "../container.yaml",
-	Version: 1, States: "creating, created, running, stopped, deleted (terminal)",
+	Version: 1, RequestID: "none", ExpectedRev: "optional", States: "creating, created, running, stopped, deleted (terminal)",
 	Fields: "container_id, oci_version, bundle, annotations, pid, exit_code",
 	Moves: map[string]string{
 		"create":        "(new) -> creating",

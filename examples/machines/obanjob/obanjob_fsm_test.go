@@ -212,7 +212,7 @@ var testChecks = []fsmcases.Check{
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmcases.Package[Job]{
 	Spec:    "../obanjob.yaml",
-	Version: 1, States: "scheduled, available, executing, retryable, completed (final), cancelled (final), discarded (final)",
+	Version: 1, RequestID: "required", ExpectedRev: "required", States: "scheduled, available, executing, retryable, completed (final), cancelled (final), discarded (final)",
 	Fields: "worker, queue, args, priority, max_attempts, attempt, scheduled_at, attempted_at, attempted_by, error, completed_at, cancelled_at, discarded_at",
 	Moves: map[string]string{
 		"insert":      "(new) -> scheduled, (new) -> available",

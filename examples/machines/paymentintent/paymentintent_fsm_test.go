@@ -272,7 +272,7 @@ var testChecks = []fsmcases.Check{
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmcases.Package[PaymentIntent]{
 	Spec:    "../paymentintent.yaml",
-	Version: 1, States: "requires_payment_method, requires_confirmation, requires_action, processing, requires_capture, succeeded (terminal), canceled (terminal)",
+	Version: 1, RequestID: "required", ExpectedRev: "optional", States: "requires_payment_method, requires_confirmation, requires_action, processing, requires_capture, succeeded (terminal), canceled (terminal)",
 	Fields: "amount, currency, capture_method, confirmation_method, payment_method, next_action, amount_capturable, capture_before, amount_received, last_payment_error, confirmations, canceled_at, cancellation_reason",
 	Moves: map[string]string{
 		"create":                  "(new) -> requires_confirmation, (new) -> requires_payment_method",

@@ -147,7 +147,7 @@ var testChecks = []fsmcases.Check{
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmcases.Package[Pod]{
 	Spec:    "../pod.yaml",
-	Version: 1, States: "pending, running, succeeded (terminal), failed (terminal), unknown",
+	Version: 1, RequestID: "optional", ExpectedRev: "required", States: "pending, running, succeeded (terminal), failed (terminal), unknown",
 	Fields: "restart_policy, containers, node, deadline, deletion_at, status_reason",
 	Moves: map[string]string{
 		"create":          "(new) -> pending",

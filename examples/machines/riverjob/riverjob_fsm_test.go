@@ -248,7 +248,7 @@ var testChecks = []fsmcases.Check{
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmcases.Package[Job]{
 	Spec:    "../riverjob.yaml",
-	Version: 1, States: "pending, scheduled, available, running, retryable, completed (final), cancelled (final), discarded (final)",
+	Version: 1, RequestID: "required", ExpectedRev: "required", States: "pending, scheduled, available, running, retryable, completed (final), cancelled (final), discarded (final)",
 	Fields: "kind, queue, args, priority, unique_key, max_attempts, attempt, attempted_at, attempted_by, scheduled_at, cancel_attempted_at, error, finalized_at",
 	Moves: map[string]string{
 		"insert":      "(new) -> pending, (new) -> scheduled, (new) -> available",

@@ -256,7 +256,7 @@ var testChecks = []fsmcases.Check{
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmcases.Package[Stream]{
 	Spec:    "../stream.yaml",
-	Version: 1, States: "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote, closed (final)",
+	Version: 1, RequestID: "none", ExpectedRev: "optional", States: "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote, closed (final)",
 	Fields: "connection, number, initiator, closed_by, error_code",
 	Moves: map[string]string{
 		"name":               "(new) -> idle",

@@ -309,7 +309,7 @@ var testChecks = []fsmcases.Check{
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmcases.Package[TaskInstance]{
 	Spec:    "../taskinstance.yaml",
-	Version: 1, States: "none, scheduled, queued, running, restarting, up_for_retry, up_for_reschedule, deferred, success (final), failed (final), skipped (final), upstream_failed (final), removed (final)",
+	Version: 1, RequestID: "required", ExpectedRev: "optional", States: "none, scheduled, queued, running, restarting, up_for_retry, up_for_reschedule, deferred, success (final), failed (final), skipped (final), upstream_failed (final), removed (final)",
 	Fields: "dag_id, run_id, task_id, map_index, try_number, max_tries, hostname, queued_at, heartbeat_at, next_try_at, trigger_ends_at, next_method, started_at, ended_at, note",
 	Moves: map[string]string{
 		"create":          "(new) -> none",

@@ -100,7 +100,7 @@ var testChecks = []fsmcases.Check{
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmcases.Package[Job]{
 	Spec:    "../../../specs/ingest.yaml",
-	Version: 1, States: "pending, running, succeeded (terminal), failed, quarantined",
+	Version: 1, RequestID: "optional", ExpectedRev: "optional", States: "pending, running, succeeded (terminal), failed, quarantined",
 	Fields: "attempts, run_after, active_at",
 	Moves: map[string]string{
 		"enqueue":       "(new) -> pending",

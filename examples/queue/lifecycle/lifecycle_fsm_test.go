@@ -151,7 +151,7 @@ var testChecks = []fsmcases.Check{
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmcases.Package[Job]{
 	Spec:    "../../../specs/lifecycle.yaml",
-	Version: 1, States: "queued, claimed, running, succeeded (terminal), failed (terminal), stalled",
+	Version: 1, RequestID: "required", ExpectedRev: "required", States: "queued, claimed, running, succeeded (terminal), failed (terminal), stalled",
 	Fields: "dedupe_key, payload, owner, lease, result, error, queued_at, attempt",
 	Moves: map[string]string{
 		"enqueue":         "(new) -> queued",

@@ -47,7 +47,7 @@ var testChecks = []fsmcases.Check{
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmcases.Package[Task]{
 	Spec:    "../../../specs/task.yaml",
-	Version: 1, States: "pending, running, completed (terminal)",
+	Version: 1, RequestID: "none", ExpectedRev: "optional", States: "pending, running, completed (terminal)",
 	Moves: map[string]string{
 		"submit":   "(new) -> pending",
 		"start":    "pending -> running",

@@ -60,7 +60,7 @@ var testChecks = []fsmcases.Check{
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmcases.Package[Notice]{
 	Spec:    "../notice.yaml",
-	Version: 1, States: "due, delivered (terminal), dead, dropped (terminal)",
+	Version: 1, RequestID: "required", ExpectedRev: "required", States: "due, delivered (terminal), dead, dropped (terminal)",
 	Fields: "topic, number, body, give_up_at",
 	Moves: map[string]string{
 		"publish": "(new) -> due",

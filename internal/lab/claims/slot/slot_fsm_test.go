@@ -175,7 +175,7 @@ var testChecks = []fsmcases.Check{
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmcases.Package[Slot]{
 	Spec:    "../slot.yaml",
-	Version: 1, States: "queued, running, done (final)",
+	Version: 1, RequestID: "optional", ExpectedRev: "none", States: "queued, running, done (final)",
 	Fields: "lane, key, rank, floor, ready_at, blocked, owner",
 	Moves: map[string]string{
 		"submit": "(new) -> queued",

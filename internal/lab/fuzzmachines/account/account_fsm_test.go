@@ -120,7 +120,7 @@ var testChecks = []fsmcases.Check{
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmcases.Package[Account]{
 	Spec:    "../testdata/account.yaml",
-	Version: 1, States: "opened, frozen, closed (terminal)",
+	Version: 1, RequestID: "required", ExpectedRev: "required", States: "opened, frozen, closed (terminal)",
 	Fields: "owner, currency, balance, available, overdraft, closed_at",
 	Moves: map[string]string{
 		"open_account": "(new) -> opened",
