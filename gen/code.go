@@ -138,11 +138,20 @@ func docIndented(indent int, paragraphs ...string) *jen.Statement {
 			s.Comment("//").Line()
 		}
 		first = false
-		for _, line := range wrap(p, docWidth-3-4*indent) {
+		for _, line := range wrap(doubled.ReplaceAllStringFunc(p, goText), docWidth-3-4*indent) {
 			s.Comment("// " + plainComment(line)).Line()
 		}
 	}
 	return s
+}
+
+// doubled finds texts of a specification that hold two single quotes, which gofmt takes for
+// a sign of typography.
+var doubled = regexp.MustCompile(`'(?:[^']*'')+[^']*'`)
+
+// goText writes a text of a specification as Go does.
+func goText(text string) string {
+	return strconv.Quote(strings.ReplaceAll(text[1:len(text)-1], "''", "'"))
 }
 
 // plainComment keeps a line of a text from being read as a build constraint,

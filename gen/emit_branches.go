@@ -104,9 +104,11 @@ func (e *operationEmitter) choose() error {
 }
 
 // tagged returns what a switch looks at and its cases: one value when all conditions
-// compare it, each with one or several others, else nothing and the conditions.
+// compare it, each with one or several others, else nothing and the conditions. A value
+// stands in the first case that has it.
 func tagged(conds []cond) (tag string, cases []string) {
 	var whole []string
+	seen := map[string]bool{}
 	one := len(conds) == 1
 	for _, c := range conds {
 		whole = append(whole, c.String())
@@ -119,10 +121,16 @@ func tagged(conds []cond) (tag string, cases []string) {
 		var values []string
 		for _, p := range parts {
 			left, right, ok := strings.Cut(p.pos, " == ")
-			if p.kind != condAtom || !ok || tag != "" && left != tag {
+			if p.kind != condAtom || !ok || tag != "" && left != tag || strings.Contains(left, `"`) { // of a text
 				return "", whole
 			}
-			tag, values = left, append(values, right)
+			if tag = left; !seen[right] {
+				seen[right] = true
+				values = append(values, right)
+			}
+		}
+		if values == nil {
+			return "", whole
 		}
 		cases = append(cases, strings.Join(values, ", "))
 	}

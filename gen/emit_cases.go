@@ -341,12 +341,11 @@ func (w *caseWriter) value(v interp.Value, t spec.Type) string {
 	case interp.KindBool:
 		return strconv.FormatBool(v.Num != 0)
 	case interp.KindWord:
-		for _, word := range t.Values {
-			if word.Name == v.Text {
-				return strconv.Quote(word.Stored())
-			}
+		i := slices.IndexFunc(t.Values, func(word *spec.EnumValue) bool { return word.Name == v.Text })
+		if i < 0 {
+			return `"no\tword"`
 		}
-		return `"no word"`
+		v.Text = t.Values[i].Stored()
 	}
 	text := v.Text
 	if strings.HasPrefix(text, "@") { // what begins so is a time

@@ -276,7 +276,14 @@ func compare(op spec.FactOp, left, right operand) cond {
 	case left.enum != right.enum:
 		l, r = l+".String()", r+".String()"
 	}
-	l, r = strings.ReplaceAll(l, " + ", "+"), strings.ReplaceAll(r, " + ", "+") // as gofmt has a sum that is compared
+	for _, side := range []struct {
+		code *string
+		operand
+	}{{&l, left}, {&r, right}} {
+		if side.text == nil { // as gofmt has a sum that is compared
+			*side.code = strings.ReplaceAll(*side.code, " + ", "+")
+		}
+	}
 	return atom(l+" "+goOperators[op]+" "+r, l+" "+goOperators[opposite[op]]+" "+r)
 }
 

@@ -91,9 +91,9 @@ func quotedLength(text string) int {
 	return len(text)
 }
 
-// unquote reads `'it”s'`; problem says what is wrong.
+// unquote reads a text in single quotes, in which two are one; problem says what is wrong.
 func unquote(quoted string) (text, problem string) {
-	if quotedLength(quoted+"x") != len(quoted) {
+	if !strings.HasPrefix(quoted, "'") || quotedLength(quoted+"x") != len(quoted) {
 		return "", "its quotes do not stand around it"
 	}
 	text = strings.ReplaceAll(quoted[1:len(quoted)-1], "''", "'")

@@ -44,6 +44,9 @@ func (r *resolver) bindGroups() {
 		if s := r.states.byName[a.name.text]; s != nil {
 			r.at(codeDuplicate, a.name, "rename the group", "%s is the name of a state and of a group", a.name.text).related(s.Pos, "the state")
 		}
+		if a.name.text == "same" {
+			r.at(codeValue, a.name, "choose another name", "group same cannot have this name: `to: same` means the state that the record is in")
+		}
 		g := &Group{Pos: a.name.pos, Name: a.name.text, Doc: a.doc.text}
 		in := map[*State]bool{}
 		for _, l := range []*list{&a.states, &a.except} {

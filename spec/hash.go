@@ -114,7 +114,7 @@ func termText(t Term) string {
 		if t.Word == nil { // of a guard, whose input is not bound
 			return "word " + t.Text
 		}
-		return "word " + t.Word.Name
+		return "word " + QuoteWord(t.Word.Name)
 	case TermText:
 		return strconv.Quote(t.Const)
 	case TermInt:
@@ -189,7 +189,7 @@ func valueText(v Value) string {
 	case ValueText:
 		return fmt.Sprintf("%q", v.Const)
 	}
-	return "word " + v.Word.Name
+	return "word " + QuoteWord(v.Word.Name)
 }
 
 func targetText(to *StateRef, same bool) string {

@@ -498,7 +498,7 @@ func testWords[T interface {
 				t.Errorf("%s is valid, is %q, or is written %q", want, none, text)
 			}
 		}
-		for _, text := range []string{"", "no such word", words[0] + "?", words[0] + " "} {
+		for _, text := range []string{"", "no\tword", words[0] + "?", words[0] + " "} {
 			reads(text, "")
 		}
 	}}

@@ -3,6 +3,7 @@ package diff
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/fsmgen/fsmgen/spec"
@@ -55,11 +56,11 @@ func termWord(t *spec.Term) string {
 		}
 		return "input " + t.Name
 	case spec.TermWord:
-		return "word " + t.Word.Stored()
+		return "word " + spec.QuoteWord(t.Word.Stored())
 	case spec.TermInt:
 		return fmt.Sprint(t.Int)
 	case spec.TermText:
-		return "text " + t.Const
+		return strconv.Quote(t.Const)
 	}
 	return t.Text
 }
@@ -90,9 +91,9 @@ func valueWord(v *spec.Value) string {
 	case spec.ValueBool:
 		return fmt.Sprint(v.Bool)
 	case spec.ValueWord:
-		return "word " + v.Word.Stored()
+		return "word " + spec.QuoteWord(v.Word.Stored())
 	case spec.ValueText:
-		return "text " + v.Const
+		return strconv.Quote(v.Const)
 	}
 	return "actor"
 }

@@ -77,7 +77,7 @@ func shape(t spec.Type) string {
 	if t.Kind == spec.KindEnum {
 		var words []string
 		for _, w := range t.Values {
-			words = append(words, w.Stored())
+			words = append(words, spec.QuoteWord(w.Stored()))
 		}
 		name = strings.Join(words, "|")
 	}

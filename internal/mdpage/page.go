@@ -61,7 +61,17 @@ func text(s string) string {
 }
 
 // code returns a code span, also within a table.
-func code(s string) string { return "`" + strings.ReplaceAll(s, "|", `\|`) + "`" }
+func code(s string) string {
+	s = strings.ReplaceAll(s, "|", `\|`)
+	fence := "`"
+	for strings.Contains(s, fence) {
+		fence += "`"
+	}
+	if fence != "`" {
+		s = " " + s + " "
+	}
+	return fence + s + fence
+}
 
 func (p *page) head() {
 	m := p.m

@@ -35,8 +35,8 @@ func AsSent(t time.Time) time.Time {
 	return t.Add(dust).In(zone)
 }
 
-// NoWord is an input of an enum that none of its words has.
-const NoWord = "no word"
+// NoWord is an input of an enum that none of its words has: they hold no control character.
+const NoWord = "no\tword"
 
 // Now returns the instant of the call, as a caller's clock gives it.
 func (c Call) Now() time.Time { return AsSent(c.At) }

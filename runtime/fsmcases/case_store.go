@@ -65,7 +65,9 @@ func (p *Package[R]) over(test *testing.T, st Store) {
 // misplaced are calls of the operations, each in a state that it does not start in.
 func (p *Package[R]) misplaced() (list []Case) {
 	for _, o := range sortedKeys(p.Moves) {
-		taken := slices.IndexFunc(p.Cases, func(c Case) bool { return c.Do == o && !c.NoStore && c.By == "" && c.Why == "" && strings.HasPrefix(c.Want, o+": ") })
+		taken := slices.IndexFunc(p.Cases, func(c Case) bool {
+			return c.Do == o && !c.NoStore && c.By == "" && c.Why == "" && strings.HasPrefix(c.Want, o+": ")
+		})
 		if p.creates(o) || taken < 0 {
 			continue
 		}

@@ -64,7 +64,7 @@ func Words[T interface {
 		if text, err := T(0).MarshalText(); err == nil {
 			t.Errorf("the zero value, which is no word, is written %q", text)
 		}
-		for _, text := range []string{"", "no such word", words[0] + "?", words[0] + " "} {
+		for _, text := range []string{"", NoWord, words[0] + "?", words[0] + " "} {
 			v := values[0]
 			if err := P(&v).UnmarshalText([]byte(text)); err == nil {
 				t.Errorf("%q is read as %v, want an error", text, v)
