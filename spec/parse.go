@@ -277,7 +277,7 @@ func (p *parser) enumWord(n *node, what string) word {
 	name, problem := w.text, ""
 	if strings.HasPrefix(name, "'") {
 		name, problem = unquote(name)
-	} else if !wordForm.MatchString(name) {
+	} else if !wordForm.MatchString(name) || n.plain && yaml11[strings.ToLower(name)] {
 		problem = "it is no name, so it stands in both kinds of quotes"
 	}
 	if problem != "" {

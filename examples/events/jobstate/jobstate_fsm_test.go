@@ -55,7 +55,7 @@ var testCases = []fsmcases.Case{
 	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"]}`, Do: "error_event", Want: "error_event: running -> failed"},
 	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "error_event", With: `{"verdict":"stands"}`, Want: "error_event: running -> compensating", Again: []string{`reused {"verdict":"ignored"}`}},
 	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "error_event", With: `{"verdict":"ignored"}`, Want: "error_event: running -> (recorded)"},
-	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "error_event", With: `{"verdict":"no word"}`, Want: "refused invalid_input verdict"},
+	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "error_event", With: `{"verdict":"no\tword"}`, Want: "refused invalid_input verdict"},
 	// compensation_event
 	{In: "compensating", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "compensation_event", Want: "compensation_event: compensating -> (recorded)"},
 	{In: "created", Given: `{"expected":["c"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "compensation_event", Want: "compensation_event: created -> (recorded)"},
@@ -65,7 +65,7 @@ var testCases = []fsmcases.Case{
 	{In: "compensating", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "compensation_event", With: `{"decision":"done"}`, Want: "compensation_event: compensating -> done", Again: []string{`reused {"decision":"failed"}`}},
 	{In: "compensating", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "compensation_event", With: `{"decision":"failed"}`, Want: "compensation_event: compensating -> failed"},
 	{In: "compensating", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "compensation_event", With: `{"decision":"undecided"}`, Want: "compensation_event: compensating -> (recorded)"},
-	{In: "compensating", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "compensation_event", With: `{"decision":"no word"}`, Want: "refused invalid_input decision"},
+	{In: "compensating", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "compensation_event", With: `{"decision":"no\tword"}`, Want: "refused invalid_input decision"},
 	// other
 	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "other", With: `{"kind":"kind"}`, Want: "other: running -> (recorded)", Again: []string{`reused {"kind":"a"}`}},
 	{In: "created", Given: `{"expected":["c"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "other", With: `{"kind":"kind"}`, Want: "other: created -> (recorded)"},

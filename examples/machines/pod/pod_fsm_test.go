@@ -22,7 +22,7 @@ var testCases = []fsmcases.Case{
 	{Do: "create", With: `{"restart_policy":"always","containers":1}`, By: "a", Want: "created: (new) -> pending", After: `{"restart_policy":"always","containers":1}`},
 	{Do: "create", With: `{"restart_policy":"on_failure","containers":8,"deadline":"@now+1h8m"}`, Want: "created: (new) -> pending", After: `{"restart_policy":"on_failure","containers":8,"deadline":"@now+1h8m"}`},
 	{Do: "create", With: `{"restart_policy":"never","containers":8,"deadline":"@now+1h8m"}`, Want: "created: (new) -> pending", After: `{"restart_policy":"never","containers":8,"deadline":"@now+1h8m"}`},
-	{Do: "create", With: `{"restart_policy":"no word","containers":8,"deadline":"@now+1h8m"}`, Want: "refused invalid_input restart_policy"},
+	{Do: "create", With: `{"restart_policy":"no\tword","containers":8,"deadline":"@now+1h8m"}`, Want: "refused invalid_input restart_policy"},
 	{Do: "create", With: `{"restart_policy":"always","containers":0,"deadline":"@now+1h8m"}`, Want: "refused invalid_input containers"},
 	{Do: "create", With: `{"restart_policy":"always","containers":2,"deadline":"@now+1h8m"}`, Want: "created: (new) -> pending", After: `{"restart_policy":"always","containers":2,"deadline":"@now+1h8m"}`},
 	{Do: "create", With: `{"restart_policy":"always","containers":8,"deadline":"@0000-12-31T23:00:00Z"}`, Want: "refused invalid_input deadline"},

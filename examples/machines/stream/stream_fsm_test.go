@@ -27,7 +27,7 @@ var testCases = []fsmcases.Case{
 	{Do: "name", With: `{"connection":"connection","number":2147483647,"initiator":"local"}`, Want: "named: (new) -> idle", After: `{"connection":"connection","number":2147483647,"initiator":"local"}`},
 	{Do: "name", With: `{"connection":"connection","number":2147483648,"initiator":"local"}`, Want: "refused invalid_input number"},
 	{Do: "name", With: `{"connection":"connection","number":7,"initiator":"remote"}`, Want: "named: (new) -> idle", After: `{"connection":"connection","number":7,"initiator":"remote"}`},
-	{Do: "name", With: `{"connection":"connection","number":7,"initiator":"no word"}`, Want: "refused invalid_input initiator"},
+	{Do: "name", With: `{"connection":"connection","number":7,"initiator":"no\tword"}`, Want: "refused invalid_input initiator"},
 	{Beside: []string{`a-1 idle {"connection":"connection","number":7,"initiator":"local"}`}, Do: "name", With: `{"connection":"connection","number":7,"initiator":"local"}`, Picks: "a-1", Want: "existing"},
 	{Beside: []string{`a-1 reserved_local {"connection":"connection","number":7,"initiator":"local"}`}, Do: "name", With: `{"connection":"connection","number":7,"initiator":"local"}`, Picks: "a-1", Want: "existing"},
 	{Beside: []string{`a-1 reserved_remote {"connection":"connection","number":7,"initiator":"remote"}`}, Do: "name", With: `{"connection":"connection","number":7,"initiator":"local"}`, Picks: "a-1", Want: "existing"},

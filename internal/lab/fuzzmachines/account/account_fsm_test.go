@@ -21,7 +21,7 @@ var testCases = []fsmcases.Case{
 	{Do: "open_account", With: `{"owner":"","currency":"eur"}`, Want: "refused invalid_input owner"},
 	{Do: "open_account", With: `{"owner":"a\u0000","currency":"eur"}`, Want: "refused invalid_input owner"},
 	{Do: "open_account", With: `{"owner":"owner","currency":"chf"}`, Want: "open_account: (new) -> opened", After: `{"owner":"owner","currency":"chf","balance":0,"available":0,"overdraft":0}`},
-	{Do: "open_account", With: `{"owner":"owner","currency":"no word"}`, Want: "refused invalid_input currency"},
+	{Do: "open_account", With: `{"owner":"owner","currency":"no\tword"}`, Want: "refused invalid_input currency"},
 	{Beside: []string{`m-1 opened {"owner":"owner-a","currency":"eur","balance":3,"available":1,"overdraft":5}`}, Do: "open_account", With: `{"owner":"owner","currency":"eur"}`, Want: "refused exists"},
 	// credit
 	{In: "opened", Given: `{"owner":"a","currency":"eur"}`, Do: "credit", With: `{"amount":1,"balance_after":1,"available_after":1}`, By: "b", Want: "credit: opened -> opened", After: `{"balance":1,"available":1}`, Again: []string{`reused {"amount":7,"balance_after":1,"available_after":1}`, `reused {"amount":1,"balance_after":0,"available_after":1}`, `reused {"amount":1,"balance_after":1,"available_after":0}`}},
