@@ -34,7 +34,7 @@ type prompt struct {
 	bent    map[string]int // how often a field was changed to another value, by way
 }
 
-var errTakenBack = errors.New("fsmtest: everything is taken back")
+var errTakenBack = errors.New("enginetest: everything is taken back")
 
 // atPrompt puts records into an empty store and hands its database to attack,
 // which leaves no trace. What prepare does before is committed: after a change
