@@ -102,6 +102,9 @@ func (p *pure) ruleList(f *jen.File) {
 	f.Line()
 	f.Add(doc("rules hands over each rule of its state that the record breaks, MUST before SHOULD, until it is told to stop.")).
 		Func().Params(n.receives("*")).Id("rules").Params(raw("broken func(rule string, must bool) bool")).Bool().BlockFunc(func(g *jen.Group) {
+		for _, b := range s.boundRules(m) { // of all states
+			g.If(raw(and(b.when, call(fmt.Sprintf("!broken(%q, true)", b.rule))).String())).Block(jen.Return(jen.False()))
+		}
 		if texts != nil {
 			g.Switch(raw(n.self + ".State")).BlockFunc(func(g *jen.Group) {
 				for _, text := range texts {
@@ -125,8 +128,18 @@ func (p *pure) ruleList(f *jen.File) {
 	)
 }
 
+// boundRules lists the bounds of numbers, which hold in every state.
+func (s scope) boundRules(m *spec.Machine) (found []broken) {
+	for _, f := range m.Fields {
+		if c := s.outside(f); c.kind != condFalse {
+			found = append(found, broken{rule: f.Name, when: c})
+		}
+	}
+	return found
+}
+
 // stateRules is one expression that hands over the rules of a state, each when it is
-// broken: bounds, presence, the invariants of the machine and those of the state.
+// broken: presence, the invariants of the machine and those of the state.
 func (s scope) stateRules(m *spec.Machine, st *spec.State) string {
 	var lines []string
 	add := func(rule string, broken cond, must bool) {
@@ -147,11 +160,6 @@ func (s scope) stateRules(m *spec.Machine, st *spec.State) string {
 				c, rule = c.not(), r.Field.Name+" is present"
 			}
 			add(rule, c, must)
-		}
-	}
-	for _, f := range m.Fields {
-		if f.Type.Kind == spec.KindInt {
-			add(f.Name, s.outside(f), true)
 		}
 	}
 	presence(st.Present, true, true)

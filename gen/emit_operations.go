@@ -26,6 +26,7 @@ func newPure(m *spec.Machine, n *names) *pure {
 	for _, b := range n.builtins(m) {
 		p.keeps[b.name] = true
 	}
+	p.ruled = (scope{n: n}).boundRules(m) != nil
 	for _, st := range m.States {
 		rules := (scope{n: n}).stateRules(m, st)
 		p.ruled = p.ruled || strings.Contains(rules, ", true)")

@@ -101,13 +101,13 @@ func unquote(quoted string) (text, problem string) {
 	case text == "":
 		return "", "a text is never empty"
 	case strings.ContainsFunc(text, unicode.IsControl):
-		return "", "it holds a character that nobody sees"
+		return "", "it holds a control character"
 	}
 	return text, ""
 }
 
-// QuoteWord writes a word of an enum as a specification names it: in single quotes where it
-// is no name.
+// QuoteWord writes a word of an enum as a specification does: a word with other characters
+// than letters, digits and _ stands in single quotes.
 func QuoteWord(name string) string {
 	if wordForm.MatchString(name) && !reservedWord[name] {
 		return name

@@ -271,14 +271,15 @@ func (p *parser) was(o *object, what string) astWas {
 	return out
 }
 
-// enumWord reads a word of an enum that stands alone, in quotes where it is no name.
+// enumWord reads one word of an enum. A word with other characters than letters, digits and
+// _ has to be quoted.
 func (p *parser) enumWord(n *node, what string) word {
 	w := n.word()
 	name, problem := w.text, ""
 	if strings.HasPrefix(name, "'") {
 		name, problem = unquote(name)
 	} else if !wordForm.MatchString(name) || n.plain && yaml11[strings.ToLower(name)] {
-		problem = "it is no name, so it stands in both kinds of quotes"
+		problem = "it has to be quoted"
 	}
 	if problem != "" {
 		p.at(codeValue, w, "write a word of the enum, e.g. low or \"'in-progress'\"", "%s: %q is not a word: %s", what, w.text, problem)

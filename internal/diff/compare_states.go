@@ -25,6 +25,43 @@ func (c *comparison) states() {
 		}
 	}
 	c.tombstones()
+	for _, o := range c.old.Groups {
+		c.group(o)
+	}
+}
+
+// group tells that a group has other states: lists that name it are compared by themselves,
+// but its question in Go answers otherwise.
+func (c *comparison) group(o *spec.Group) {
+	i := slices.IndexFunc(c.next.Groups, func(g *spec.Group) bool { return g.Name == o.Name })
+	if i < 0 {
+		return // told where the names of Go are compared
+	}
+	stored := func(g *spec.Group) (list []string) {
+		for _, s := range g.States {
+			list = append(list, s.Stored())
+		}
+		return list
+	}
+	n := c.next.Groups[i]
+	was, is := stored(o), stored(n)
+	known := func(s string) bool {
+		return slices.ContainsFunc(c.old.States, func(o *spec.State) bool { return o.Stored() == s })
+	}
+	var came, gone []string
+	for _, s := range is {
+		if known(s) && !slices.Contains(was, s) {
+			came = append(came, s)
+		}
+	}
+	for _, s := range was {
+		if !slices.Contains(is, s) {
+			gone = append(gone, s)
+		}
+	}
+	if len(came)+len(gone) > 0 {
+		c.report("FSM710", at{o.Pos, n.Pos}, "check who asks State.In"+spec.GoName(n.Name), "group %s holds %s, it held %s", n.Name, comma(is), comma(was))
+	}
 }
 
 // grave returns the entry under `removed` for a stored word.

@@ -56,10 +56,10 @@ const (
 	EndsAsTold
 )
 
-// Retell tells a story to a generated package over memstore, and fails when it
-// ends as it does: the promise is broken. A package of a mended specification
-// refuses a step, or ends otherwise, and passes. With [EndsAsTold] it is the other
-// way round: the test fails at the first step that leads elsewhere.
+// Retell runs the steps of a story against a generated package over memstore. A story
+// ends with a broken promise, so the test fails when all steps succeed and the end is the
+// same. After the specification is fixed, a step is refused or the end differs, and the test
+// passes. With [EndsAsTold] the test fails at the first step that leads elsewhere.
 func Retell[R interface{ Ref() fsm.Ref }](t testing.TB, d Package[R], s Story) {
 	t.Helper()
 	ctx, store, clock, fx := t.Context(), memstore.New(), fsmtest.NewClock(), &Effects{}

@@ -642,38 +642,36 @@ func Check(j Job) []fsm.Violation {
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
 func (j *Job) rules(broken func(rule string, must bool) bool) bool {
+	if (j.Attempts < 1 || j.Attempts > 10) && !broken("attempts", true) {
+		return false
+	}
 	switch j.State {
 	case StateSubmitted:
-		return ((j.Attempts >= 1 && j.Attempts <= 10) || broken("attempts", true)) &&
-			(!j.StoppedAt.Present() || broken("stopped_at is absent", true)) &&
+		return (!j.StoppedAt.Present() || broken("stopped_at is absent", true)) &&
 			(!j.TimeoutAt.Present() || broken("timeout_at is absent", true)) &&
 			(j.Satisfied.IsZero() || broken("satisfied is absent", true)) &&
 			(j.Attempt <= j.Attempts || broken("attempt <= attempts", true)) &&
 			(j.Attempt < j.Attempts || broken("attempt < attempts", true))
 	case StatePending:
-		return ((j.Attempts >= 1 && j.Attempts <= 10) || broken("attempts", true)) &&
-			(!j.DependsOn.IsZero() || broken("depends_on is present", true)) &&
+		return (!j.DependsOn.IsZero() || broken("depends_on is present", true)) &&
 			(!j.StoppedAt.Present() || broken("stopped_at is absent", true)) &&
 			(!j.TimeoutAt.Present() || broken("timeout_at is absent", true)) &&
 			(j.Attempt <= j.Attempts || broken("attempt <= attempts", true)) &&
 			(j.Attempt < j.Attempts || broken("attempt < attempts", true))
 	case StateRunnable, StateStarting:
-		return ((j.Attempts >= 1 && j.Attempts <= 10) || broken("attempts", true)) &&
-			(!j.StoppedAt.Present() || broken("stopped_at is absent", true)) &&
+		return (!j.StoppedAt.Present() || broken("stopped_at is absent", true)) &&
 			(!j.TimeoutAt.Present() || broken("timeout_at is absent", true)) &&
 			(j.Attempt <= j.Attempts || broken("attempt <= attempts", true)) &&
 			(j.Attempt < j.Attempts || broken("attempt < attempts", true)) &&
 			(j.Satisfied.Covers(j.DependsOn) || broken("satisfied covers depends_on", true))
 	case StateRunning:
-		return ((j.Attempts >= 1 && j.Attempts <= 10) || broken("attempts", true)) &&
-			(j.StartedAt.Present() || broken("started_at is present", true)) &&
+		return (j.StartedAt.Present() || broken("started_at is present", true)) &&
 			(!j.StoppedAt.Present() || broken("stopped_at is absent", true)) &&
 			(j.Attempt <= j.Attempts || broken("attempt <= attempts", true)) &&
 			(j.Attempt >= 1 || broken("attempt >= 1", true)) &&
 			(j.Satisfied.Covers(j.DependsOn) || broken("satisfied covers depends_on", true))
 	case StateSucceeded:
-		return ((j.Attempts >= 1 && j.Attempts <= 10) || broken("attempts", true)) &&
-			(j.StoppedAt.Present() || broken("stopped_at is present", true)) &&
+		return (j.StoppedAt.Present() || broken("stopped_at is present", true)) &&
 			(j.StartedAt.Present() || broken("started_at is present", true)) &&
 			(j.ExitCode.Present() || broken("exit_code is present", true)) &&
 			(!j.TimeoutAt.Present() || broken("timeout_at is absent", true)) &&
@@ -681,8 +679,7 @@ func (j *Job) rules(broken func(rule string, must bool) bool) bool {
 			(j.ExitCode == fsm.Some(int64(0)) || broken("exit_code == 0", true)) &&
 			(j.Attempt >= 1 || broken("attempt >= 1", true))
 	case StateFailed:
-		return ((j.Attempts >= 1 && j.Attempts <= 10) || broken("attempts", true)) &&
-			(j.StoppedAt.Present() || broken("stopped_at is present", true)) &&
+		return (j.StoppedAt.Present() || broken("stopped_at is present", true)) &&
 			(!j.TimeoutAt.Present() || broken("timeout_at is absent", true)) &&
 			(j.Attempt <= j.Attempts || broken("attempt <= attempts", true))
 	}

@@ -387,18 +387,18 @@ func Check(c Container) []fsm.Violation {
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
 func (c *Container) rules(broken func(rule string, must bool) bool) bool {
+	if c.Pid.Present() && c.Pid.Or(0) < 1 && !broken("pid", true) {
+		return false
+	}
 	switch c.State {
 	case StateCreating:
-		return (!c.Pid.Present() || c.Pid.Or(0) >= 1 || broken("pid", true)) &&
-			(!c.Pid.Present() || broken("pid is absent", true)) &&
+		return (!c.Pid.Present() || broken("pid is absent", true)) &&
 			(!c.ExitCode.Present() || broken("exit_code is absent", true))
 	case StateCreated, StateRunning:
-		return (!c.Pid.Present() || c.Pid.Or(0) >= 1 || broken("pid", true)) &&
-			(c.Pid.Present() || broken("pid is present", true)) &&
+		return (c.Pid.Present() || broken("pid is present", true)) &&
 			(!c.ExitCode.Present() || broken("exit_code is absent", true))
 	case StateStopped, StateDeleted:
-		return (!c.Pid.Present() || c.Pid.Or(0) >= 1 || broken("pid", true)) &&
-			(!c.Pid.Present() || broken("pid is absent", true))
+		return (!c.Pid.Present() || broken("pid is absent", true))
 	}
 	return true
 }

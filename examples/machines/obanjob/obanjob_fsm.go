@@ -633,18 +633,19 @@ func Check(j Job) []fsm.Violation {
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
 func (j *Job) rules(broken func(rule string, must bool) bool) bool {
+	if (j.Priority < 0 || j.Priority > 9) && !broken("priority", true) {
+		return false
+	}
 	switch j.State {
 	case StateScheduled, StateAvailable:
-		return ((j.Priority >= 0 && j.Priority <= 9) || broken("priority", true)) &&
-			(!j.CompletedAt.Present() || broken("completed_at is absent", true)) &&
+		return (!j.CompletedAt.Present() || broken("completed_at is absent", true)) &&
 			(!j.CancelledAt.Present() || broken("cancelled_at is absent", true)) &&
 			(!j.DiscardedAt.Present() || broken("discarded_at is absent", true)) &&
 			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
 			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true)) &&
 			(j.Attempt < j.MaxAttempts || broken("attempt < max_attempts", true))
 	case StateExecuting:
-		return ((j.Priority >= 0 && j.Priority <= 9) || broken("priority", true)) &&
-			(j.AttemptedAt.Present() || broken("attempted_at is present", true)) &&
+		return (j.AttemptedAt.Present() || broken("attempted_at is present", true)) &&
 			(j.AttemptedBy.Present() || broken("attempted_by is present", true)) &&
 			(!j.CompletedAt.Present() || broken("completed_at is absent", true)) &&
 			(!j.CancelledAt.Present() || broken("cancelled_at is absent", true)) &&
@@ -653,8 +654,7 @@ func (j *Job) rules(broken func(rule string, must bool) bool) bool {
 			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true)) &&
 			(j.Attempt >= 1 || broken("attempt >= 1", true))
 	case StateRetryable:
-		return ((j.Priority >= 0 && j.Priority <= 9) || broken("priority", true)) &&
-			(j.AttemptedAt.Present() || broken("attempted_at is present", true)) &&
+		return (j.AttemptedAt.Present() || broken("attempted_at is present", true)) &&
 			(j.Error.Present() || broken("error is present", true)) &&
 			(!j.CompletedAt.Present() || broken("completed_at is absent", true)) &&
 			(!j.CancelledAt.Present() || broken("cancelled_at is absent", true)) &&
@@ -664,23 +664,20 @@ func (j *Job) rules(broken func(rule string, must bool) bool) bool {
 			(j.Attempt >= 1 || broken("attempt >= 1", true)) &&
 			(j.Attempt < j.MaxAttempts || broken("attempt < max_attempts", true))
 	case StateCompleted:
-		return ((j.Priority >= 0 && j.Priority <= 9) || broken("priority", true)) &&
-			(j.AttemptedAt.Present() || broken("attempted_at is present", true)) &&
+		return (j.AttemptedAt.Present() || broken("attempted_at is present", true)) &&
 			(j.CompletedAt.Present() || broken("completed_at is present", true)) &&
 			(!j.CancelledAt.Present() || broken("cancelled_at is absent", true)) &&
 			(!j.DiscardedAt.Present() || broken("discarded_at is absent", true)) &&
 			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
 			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true))
 	case StateCancelled:
-		return ((j.Priority >= 0 && j.Priority <= 9) || broken("priority", true)) &&
-			(j.CancelledAt.Present() || broken("cancelled_at is present", true)) &&
+		return (j.CancelledAt.Present() || broken("cancelled_at is present", true)) &&
 			(!j.CompletedAt.Present() || broken("completed_at is absent", true)) &&
 			(!j.DiscardedAt.Present() || broken("discarded_at is absent", true)) &&
 			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
 			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true))
 	case StateDiscarded:
-		return ((j.Priority >= 0 && j.Priority <= 9) || broken("priority", true)) &&
-			(j.DiscardedAt.Present() || broken("discarded_at is present", true)) &&
+		return (j.DiscardedAt.Present() || broken("discarded_at is present", true)) &&
 			(!j.CompletedAt.Present() || broken("completed_at is absent", true)) &&
 			(!j.CancelledAt.Present() || broken("cancelled_at is absent", true)) &&
 			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&

@@ -1002,12 +1002,18 @@ func Check(p PaymentIntent) []fsm.Violation {
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
 func (p *PaymentIntent) rules(broken func(rule string, must bool) bool) bool {
+	if p.Amount < 1 && !broken("amount", true) {
+		return false
+	}
+	if p.AmountCapturable < 0 && !broken("amount_capturable", true) {
+		return false
+	}
+	if p.AmountReceived < 0 && !broken("amount_received", true) {
+		return false
+	}
 	switch p.State {
 	case StateRequiresPaymentMethod:
-		return (p.Amount >= 1 || broken("amount", true)) &&
-			(p.AmountCapturable >= 0 || broken("amount_capturable", true)) &&
-			(p.AmountReceived >= 0 || broken("amount_received", true)) &&
-			(!p.PaymentMethod.Present() || broken("payment_method is absent", true)) &&
+		return (!p.PaymentMethod.Present() || broken("payment_method is absent", true)) &&
 			(!p.NextAction.Present() || broken("next_action is absent", true)) &&
 			(!p.CaptureBefore.Present() || broken("capture_before is absent", true)) &&
 			(!p.CanceledAt.Present() || broken("canceled_at is absent", true)) &&
@@ -1016,10 +1022,7 @@ func (p *PaymentIntent) rules(broken func(rule string, must bool) bool) bool {
 			(p.AmountCapturable == 0 || broken("amount_capturable == 0", true)) &&
 			(p.AmountReceived == 0 || broken("amount_received == 0", true))
 	case StateRequiresConfirmation:
-		return (p.Amount >= 1 || broken("amount", true)) &&
-			(p.AmountCapturable >= 0 || broken("amount_capturable", true)) &&
-			(p.AmountReceived >= 0 || broken("amount_received", true)) &&
-			(p.PaymentMethod.Present() || broken("payment_method is present", true)) &&
+		return (p.PaymentMethod.Present() || broken("payment_method is present", true)) &&
 			(!p.NextAction.Present() || broken("next_action is absent", true)) &&
 			(!p.CaptureBefore.Present() || broken("capture_before is absent", true)) &&
 			(!p.CanceledAt.Present() || broken("canceled_at is absent", true)) &&
@@ -1028,10 +1031,7 @@ func (p *PaymentIntent) rules(broken func(rule string, must bool) bool) bool {
 			(p.AmountCapturable == 0 || broken("amount_capturable == 0", true)) &&
 			(p.AmountReceived == 0 || broken("amount_received == 0", true))
 	case StateRequiresAction:
-		return (p.Amount >= 1 || broken("amount", true)) &&
-			(p.AmountCapturable >= 0 || broken("amount_capturable", true)) &&
-			(p.AmountReceived >= 0 || broken("amount_received", true)) &&
-			(p.PaymentMethod.Present() || broken("payment_method is present", true)) &&
+		return (p.PaymentMethod.Present() || broken("payment_method is present", true)) &&
 			(p.NextAction.Present() || broken("next_action is present", true)) &&
 			(!p.CaptureBefore.Present() || broken("capture_before is absent", true)) &&
 			(!p.CanceledAt.Present() || broken("canceled_at is absent", true)) &&
@@ -1040,10 +1040,7 @@ func (p *PaymentIntent) rules(broken func(rule string, must bool) bool) bool {
 			(p.AmountCapturable == 0 || broken("amount_capturable == 0", true)) &&
 			(p.AmountReceived == 0 || broken("amount_received == 0", true))
 	case StateProcessing:
-		return (p.Amount >= 1 || broken("amount", true)) &&
-			(p.AmountCapturable >= 0 || broken("amount_capturable", true)) &&
-			(p.AmountReceived >= 0 || broken("amount_received", true)) &&
-			(p.PaymentMethod.Present() || broken("payment_method is present", true)) &&
+		return (p.PaymentMethod.Present() || broken("payment_method is present", true)) &&
 			(!p.NextAction.Present() || broken("next_action is absent", true)) &&
 			(!p.CaptureBefore.Present() || broken("capture_before is absent", true)) &&
 			(!p.CanceledAt.Present() || broken("canceled_at is absent", true)) &&
@@ -1051,10 +1048,7 @@ func (p *PaymentIntent) rules(broken func(rule string, must bool) bool) bool {
 			(p.AmountCapturable <= p.Amount || broken("amount_capturable <= amount", true)) &&
 			(p.AmountCapturable == 0 || broken("amount_capturable == 0", true))
 	case StateRequiresCapture:
-		return (p.Amount >= 1 || broken("amount", true)) &&
-			(p.AmountCapturable >= 0 || broken("amount_capturable", true)) &&
-			(p.AmountReceived >= 0 || broken("amount_received", true)) &&
-			(p.PaymentMethod.Present() || broken("payment_method is present", true)) &&
+		return (p.PaymentMethod.Present() || broken("payment_method is present", true)) &&
 			(p.CaptureBefore.Present() || broken("capture_before is present", true)) &&
 			(!p.NextAction.Present() || broken("next_action is absent", true)) &&
 			(!p.CanceledAt.Present() || broken("canceled_at is absent", true)) &&
@@ -1063,10 +1057,7 @@ func (p *PaymentIntent) rules(broken func(rule string, must bool) bool) bool {
 			(p.AmountCapturable >= 1 || broken("amount_capturable >= 1", true)) &&
 			(p.AmountReceived == 0 || broken("amount_received == 0", true))
 	case StateSucceeded:
-		return (p.Amount >= 1 || broken("amount", true)) &&
-			(p.AmountCapturable >= 0 || broken("amount_capturable", true)) &&
-			(p.AmountReceived >= 0 || broken("amount_received", true)) &&
-			(p.PaymentMethod.Present() || broken("payment_method is present", true)) &&
+		return (p.PaymentMethod.Present() || broken("payment_method is present", true)) &&
 			(!p.NextAction.Present() || broken("next_action is absent", true)) &&
 			(!p.CaptureBefore.Present() || broken("capture_before is absent", true)) &&
 			(!p.CanceledAt.Present() || broken("canceled_at is absent", true)) &&
@@ -1075,10 +1066,7 @@ func (p *PaymentIntent) rules(broken func(rule string, must bool) bool) bool {
 			(p.AmountReceived >= 1 || broken("amount_received >= 1", true)) &&
 			(p.AmountCapturable == 0 || broken("amount_capturable == 0", true))
 	case StateCanceled:
-		return (p.Amount >= 1 || broken("amount", true)) &&
-			(p.AmountCapturable >= 0 || broken("amount_capturable", true)) &&
-			(p.AmountReceived >= 0 || broken("amount_received", true)) &&
-			(p.CanceledAt.Present() || broken("canceled_at is present", true)) &&
+		return (p.CanceledAt.Present() || broken("canceled_at is present", true)) &&
 			(p.CancellationReason.Present() || broken("cancellation_reason is present", true)) &&
 			(!p.NextAction.Present() || broken("next_action is absent", true)) &&
 			(!p.CaptureBefore.Present() || broken("capture_before is absent", true)) &&

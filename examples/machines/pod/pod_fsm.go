@@ -589,19 +589,17 @@ func Check(p Pod) []fsm.Violation {
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
 func (p *Pod) rules(broken func(rule string, must bool) bool) bool {
+	if p.Containers < 1 && !broken("containers", true) {
+		return false
+	}
 	switch p.State {
-	case StatePending, StateFailed:
-		return (p.Containers >= 1 || broken("containers", true))
 	case StateRunning:
-		return (p.Containers >= 1 || broken("containers", true)) &&
-			(p.Node.Present() || broken("node is present", true))
+		return (p.Node.Present() || broken("node is present", true))
 	case StateSucceeded:
-		return (p.Containers >= 1 || broken("containers", true)) &&
-			(p.Node.Present() || broken("node is present", true)) &&
+		return (p.Node.Present() || broken("node is present", true)) &&
 			(p.RestartPolicy != RestartPolicyAlways || broken("restart_policy != always", true))
 	case StateUnknown:
-		return (p.Containers >= 1 || broken("containers", true)) &&
-			(p.Node.Present() || broken("node is present", true)) &&
+		return (p.Node.Present() || broken("node is present", true)) &&
 			(p.StatusReason.Present() || broken("status_reason is present", true))
 	}
 	return true

@@ -719,25 +719,25 @@ func Check(j Job) []fsm.Violation {
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
 func (j *Job) rules(broken func(rule string, must bool) bool) bool {
+	if (j.Priority < 1 || j.Priority > 4) && !broken("priority", true) {
+		return false
+	}
 	switch j.State {
 	case StatePending, StateScheduled, StateAvailable:
-		return ((j.Priority >= 1 && j.Priority <= 4) || broken("priority", true)) &&
-			(!j.FinalizedAt.Present() || broken("finalized_at is absent", true)) &&
+		return (!j.FinalizedAt.Present() || broken("finalized_at is absent", true)) &&
 			(!j.CancelAttemptedAt.Present() || broken("cancel_attempted_at is absent", true)) &&
 			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
 			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true)) &&
 			(j.Attempt < j.MaxAttempts || broken("attempt < max_attempts", true))
 	case StateRunning:
-		return ((j.Priority >= 1 && j.Priority <= 4) || broken("priority", true)) &&
-			(j.AttemptedAt.Present() || broken("attempted_at is present", true)) &&
+		return (j.AttemptedAt.Present() || broken("attempted_at is present", true)) &&
 			(!j.AttemptedBy.IsZero() || broken("attempted_by is present", true)) &&
 			(!j.FinalizedAt.Present() || broken("finalized_at is absent", true)) &&
 			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
 			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true)) &&
 			(j.Attempt >= 1 || broken("attempt >= 1", true))
 	case StateRetryable:
-		return ((j.Priority >= 1 && j.Priority <= 4) || broken("priority", true)) &&
-			(j.Error.Present() || broken("error is present", true)) &&
+		return (j.Error.Present() || broken("error is present", true)) &&
 			(!j.FinalizedAt.Present() || broken("finalized_at is absent", true)) &&
 			(!j.CancelAttemptedAt.Present() || broken("cancel_attempted_at is absent", true)) &&
 			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
@@ -745,19 +745,16 @@ func (j *Job) rules(broken func(rule string, must bool) bool) bool {
 			(j.Attempt >= 1 || broken("attempt >= 1", true)) &&
 			(j.Attempt < j.MaxAttempts || broken("attempt < max_attempts", true))
 	case StateCompleted:
-		return ((j.Priority >= 1 && j.Priority <= 4) || broken("priority", true)) &&
-			(j.FinalizedAt.Present() || broken("finalized_at is present", true)) &&
+		return (j.FinalizedAt.Present() || broken("finalized_at is present", true)) &&
 			(j.AttemptedAt.Present() || broken("attempted_at is present", true)) &&
 			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
 			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true))
 	case StateCancelled:
-		return ((j.Priority >= 1 && j.Priority <= 4) || broken("priority", true)) &&
-			(j.FinalizedAt.Present() || broken("finalized_at is present", true)) &&
+		return (j.FinalizedAt.Present() || broken("finalized_at is present", true)) &&
 			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
 			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true))
 	case StateDiscarded:
-		return ((j.Priority >= 1 && j.Priority <= 4) || broken("priority", true)) &&
-			(j.FinalizedAt.Present() || broken("finalized_at is present", true)) &&
+		return (j.FinalizedAt.Present() || broken("finalized_at is present", true)) &&
 			(j.Error.Present() || broken("error is present", true)) &&
 			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
 			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true))

@@ -968,64 +968,49 @@ func Check(t TaskInstance) []fsm.Violation {
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
 func (t *TaskInstance) rules(broken func(rule string, must bool) bool) bool {
+	if t.MapIndex < -1 && !broken("map_index", true) {
+		return false
+	}
+	if t.MaxTries < 0 && !broken("max_tries", true) {
+		return false
+	}
 	switch t.State {
 	case StateNone, StateScheduled:
-		return (t.MapIndex >= -1 || broken("map_index", true)) &&
-			(t.MaxTries >= 0 || broken("max_tries", true)) &&
-			(!t.EndedAt.Present() || broken("ended_at is absent", true)) &&
+		return (!t.EndedAt.Present() || broken("ended_at is absent", true)) &&
 			(!t.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true))
 	case StateQueued:
-		return (t.MapIndex >= -1 || broken("map_index", true)) &&
-			(t.MaxTries >= 0 || broken("max_tries", true)) &&
-			(t.QueuedAt.Present() || broken("queued_at is present", true)) &&
+		return (t.QueuedAt.Present() || broken("queued_at is present", true)) &&
 			(!t.EndedAt.Present() || broken("ended_at is absent", true)) &&
 			(!t.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true))
 	case StateRunning:
-		return (t.MapIndex >= -1 || broken("map_index", true)) &&
-			(t.MaxTries >= 0 || broken("max_tries", true)) &&
-			(t.Hostname.Present() || broken("hostname is present", true)) &&
+		return (t.Hostname.Present() || broken("hostname is present", true)) &&
 			(t.StartedAt.Present() || broken("started_at is present", true)) &&
 			(t.HeartbeatAt.Present() || broken("heartbeat_at is present", true)) &&
 			(!t.EndedAt.Present() || broken("ended_at is absent", true)) &&
 			(!t.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true)) &&
 			(t.TryNumber >= 1 || broken("try_number >= 1", true))
 	case StateRestarting:
-		return (t.MapIndex >= -1 || broken("map_index", true)) &&
-			(t.MaxTries >= 0 || broken("max_tries", true)) &&
-			(t.StartedAt.Present() || broken("started_at is present", true)) &&
+		return (t.StartedAt.Present() || broken("started_at is present", true)) &&
 			(!t.EndedAt.Present() || broken("ended_at is absent", true)) &&
 			(!t.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true)) &&
 			(t.TryNumber >= 1 || broken("try_number >= 1", true))
 	case StateUpForRetry:
-		return (t.MapIndex >= -1 || broken("map_index", true)) &&
-			(t.MaxTries >= 0 || broken("max_tries", true)) &&
-			(t.NextTryAt.Present() || broken("next_try_at is present", true)) &&
+		return (t.NextTryAt.Present() || broken("next_try_at is present", true)) &&
 			(!t.EndedAt.Present() || broken("ended_at is absent", true)) &&
 			(!t.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true)) &&
 			(t.TryNumber >= 1 || broken("try_number >= 1", true))
 	case StateUpForReschedule:
-		return (t.MapIndex >= -1 || broken("map_index", true)) &&
-			(t.MaxTries >= 0 || broken("max_tries", true)) &&
-			(t.NextTryAt.Present() || broken("next_try_at is present", true)) &&
+		return (t.NextTryAt.Present() || broken("next_try_at is present", true)) &&
 			(!t.EndedAt.Present() || broken("ended_at is absent", true)) &&
 			(!t.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true))
 	case StateDeferred:
-		return (t.MapIndex >= -1 || broken("map_index", true)) &&
-			(t.MaxTries >= 0 || broken("max_tries", true)) &&
-			(t.NextMethod.Present() || broken("next_method is present", true)) &&
+		return (t.NextMethod.Present() || broken("next_method is present", true)) &&
 			(!t.EndedAt.Present() || broken("ended_at is absent", true))
 	case StateSuccess, StateFailed:
-		return (t.MapIndex >= -1 || broken("map_index", true)) &&
-			(t.MaxTries >= 0 || broken("max_tries", true)) &&
-			(t.EndedAt.Present() || broken("ended_at is present", true)) &&
+		return (t.EndedAt.Present() || broken("ended_at is present", true)) &&
 			(!t.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true))
 	case StateSkipped, StateUpstreamFailed:
-		return (t.MapIndex >= -1 || broken("map_index", true)) &&
-			(t.MaxTries >= 0 || broken("max_tries", true)) &&
-			(!t.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true))
-	case StateRemoved:
-		return (t.MapIndex >= -1 || broken("map_index", true)) &&
-			(t.MaxTries >= 0 || broken("max_tries", true))
+		return (!t.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true))
 	}
 	return true
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // TestGeneratedOverPostgres runs the generated tests of the five machines over
-// PostgreSQL: every call of the durable layer against the model, the attempts
+// PostgreSQL: walks whose every step is compared with the model, the attempts
 // past the engine at the prompt, and the plans of the queries.
 func TestGeneratedOverPostgres(t *testing.T) {
 	t.Parallel()
@@ -30,7 +30,7 @@ func TestGeneratedOverPostgres(t *testing.T) {
 			}
 			cases, _ := strconv.Atoi(c[1])
 			attempts, _ := strconv.Atoi(c[2])
-			if cases < 20 || attempts < 300 {
+			if cases < 400 || attempts < 300 {
 				t.Errorf("%d cases, %d attempts: there is more to try in each machine", cases, attempts)
 			}
 			t.Logf("%d cases, %d attempts", cases, attempts)

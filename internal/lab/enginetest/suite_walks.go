@@ -68,10 +68,10 @@ func walk[R any](s *world.Suite[R], t *testing.T, st world.Store, n int) {
 		if w.step(what); t.Failed() {
 			t.Fatalf("the walk ends at %s", what)
 		}
+		s.DurableCount++
 	}
 	w.Same("at the end")
 	audited(w.Harness)
-	s.DurableCount++
 }
 
 // crowd puts records in all states into the store, as far as they can stand beside each other.

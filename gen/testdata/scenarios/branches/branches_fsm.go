@@ -395,9 +395,8 @@ func Check(c Claim) []fsm.Violation {
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
 func (c *Claim) rules(broken func(rule string, must bool) bool) bool {
-	switch c.State {
-	case StateSmall, StateLarge, StatePaid, StateParked:
-		return (c.Amount >= 0 || broken("amount", true))
+	if c.Amount < 0 && !broken("amount", true) {
+		return false
 	}
 	return true
 }

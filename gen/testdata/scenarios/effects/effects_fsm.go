@@ -550,19 +550,18 @@ func Check(t Thing) []fsm.Violation {
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
 func (t *Thing) rules(broken func(rule string, must bool) bool) bool {
+	if (t.Size < 1 || t.Size > 10) && !broken("size", true) {
+		return false
+	}
+	if t.Least.Present() && t.Least.Or(0) < 1 && !broken("least", true) {
+		return false
+	}
 	switch t.State {
 	case StateMade:
-		return ((t.Size >= 1 && t.Size <= 10) || broken("size", true)) &&
-			(!t.Least.Present() || t.Least.Or(0) >= 1 || broken("least", true)) &&
-			(t.Size >= 1 || broken("size >= 1", true))
+		return (t.Size >= 1 || broken("size >= 1", true))
 	case StateSettled:
-		return ((t.Size >= 1 && t.Size <= 10) || broken("size", true)) &&
-			(!t.Least.Present() || t.Least.Or(0) >= 1 || broken("least", true)) &&
-			(t.Owner.Present() || broken("owner is present", true)) &&
+		return (t.Owner.Present() || broken("owner is present", true)) &&
 			(t.Tries >= 1 || broken("tries >= 1", true))
-	case StateDone:
-		return ((t.Size >= 1 && t.Size <= 10) || broken("size", true)) &&
-			(!t.Least.Present() || t.Least.Or(0) >= 1 || broken("least", true))
 	}
 	return true
 }

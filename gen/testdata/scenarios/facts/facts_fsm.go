@@ -566,26 +566,26 @@ func Check(p Probe) []fsm.Violation {
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
 func (p *Probe) rules(broken func(rule string, must bool) bool) bool {
+	if (p.Size < 0 || p.Size > 100) && !broken("size", true) {
+		return false
+	}
+	if p.Level.Present() && (p.Level.Or(0) < -5 || p.Level.Or(0) > 5) && !broken("level", true) {
+		return false
+	}
 	switch p.State {
 	case StateOne:
-		return ((p.Size >= 0 && p.Size <= 100) || broken("size", true)) &&
-			(!p.Level.Present() || p.Level.Or(0) >= -5 && p.Level.Or(0) <= 5 || broken("level", true)) &&
-			(p.Size <= 100 || broken("size <= 100", true)) &&
+		return (p.Size <= 100 || broken("size <= 100", true)) &&
 			(p.Hits >= 0 || broken("hits >= 0", true)) &&
 			(p.Size <= 100 || broken("size <= 100", true))
 	case StateTwo:
-		return ((p.Size >= 0 && p.Size <= 100) || broken("size", true)) &&
-			(!p.Level.Present() || p.Level.Or(0) >= -5 && p.Level.Or(0) <= 5 || broken("level", true)) &&
-			(p.Until.Present() || broken("until is present", true)) &&
+		return (p.Until.Present() || broken("until is present", true)) &&
 			(!p.Nick.Present() || broken("nick is absent", true)) &&
 			(p.Size <= 100 || broken("size <= 100", true)) &&
 			(p.Hits >= 0 || broken("hits >= 0", true)) &&
 			(p.Limit.Present() || broken("limit is present", false)) &&
 			(!p.Note.Present() || broken("note is absent", false))
 	case StateThree:
-		return ((p.Size >= 0 && p.Size <= 100) || broken("size", true)) &&
-			(!p.Level.Present() || p.Level.Or(0) >= -5 && p.Level.Or(0) <= 5 || broken("level", true)) &&
-			(p.Size <= 100 || broken("size <= 100", true)) &&
+		return (p.Size <= 100 || broken("size <= 100", true)) &&
 			(p.Hits >= 0 || broken("hits >= 0", true))
 	}
 	return true

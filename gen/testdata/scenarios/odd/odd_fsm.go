@@ -480,13 +480,14 @@ func Check(o Odd) []fsm.Violation {
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
 func (o *Odd) rules(broken func(rule string, must bool) bool) bool {
+	if o.Func.Present() && (o.Func.Or(0) < 1 || o.Func.Or(0) > 9) && !broken("func", true) {
+		return false
+	}
 	switch o.State {
 	case StateNew, StateFsm:
-		return (!o.Func.Present() || o.Func.Or(0) >= 1 && o.Func.Or(0) <= 9 || broken("func", true)) &&
-			(o.J >= 0 || broken("j >= 0", true))
+		return (o.J >= 0 || broken("j >= 0", true))
 	case StateCase:
-		return (!o.Func.Present() || o.Func.Or(0) >= 1 && o.Func.Or(0) <= 9 || broken("func", true)) &&
-			(o.J >= 0 || broken("j >= 0", true)) &&
+		return (o.J >= 0 || broken("j >= 0", true)) &&
 			(o.J >= 1 || broken("j >= 1", true))
 	}
 	return true

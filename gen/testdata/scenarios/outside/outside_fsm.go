@@ -403,9 +403,8 @@ func Check(o Order) []fsm.Violation {
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
 func (o *Order) rules(broken func(rule string, must bool) bool) bool {
-	switch o.State {
-	case StatePlaced, StateCharging, StateCharged, StateShipped, StateFailed:
-		return (o.Sum >= 0 || broken("sum", true))
+	if o.Sum < 0 && !broken("sum", true) {
+		return false
 	}
 	return true
 }

@@ -374,12 +374,12 @@ func Check(p Pick) []fsm.Violation {
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
 func (p *Pick) rules(broken func(rule string, must bool) bool) bool {
+	if (p.Priority < 0 || p.Priority > 9) && !broken("priority", true) {
+		return false
+	}
 	switch p.State {
-	case StateWaiting, StateGone:
-		return ((p.Priority >= 0 && p.Priority <= 9) || broken("priority", true))
 	case StateBusy:
-		return ((p.Priority >= 0 && p.Priority <= 9) || broken("priority", true)) &&
-			(p.Owner.Present() || broken("owner is present", true))
+		return (p.Owner.Present() || broken("owner is present", true))
 	}
 	return true
 }

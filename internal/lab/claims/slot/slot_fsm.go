@@ -411,18 +411,17 @@ func Check(s Slot) []fsm.Violation {
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
 func (s *Slot) rules(broken func(rule string, must bool) bool) bool {
+	if (s.Rank < 0 || s.Rank > 9) && !broken("rank", true) {
+		return false
+	}
+	if (s.Floor < 0 || s.Floor > 9) && !broken("floor", true) {
+		return false
+	}
 	switch s.State {
 	case StateQueued:
-		return ((s.Rank >= 0 && s.Rank <= 9) || broken("rank", true)) &&
-			((s.Floor >= 0 && s.Floor <= 9) || broken("floor", true)) &&
-			(!s.Owner.Present() || broken("owner is absent", true))
+		return (!s.Owner.Present() || broken("owner is absent", true))
 	case StateRunning:
-		return ((s.Rank >= 0 && s.Rank <= 9) || broken("rank", true)) &&
-			((s.Floor >= 0 && s.Floor <= 9) || broken("floor", true)) &&
-			(s.Owner.Present() || broken("owner is present", true))
-	case StateDone:
-		return ((s.Rank >= 0 && s.Rank <= 9) || broken("rank", true)) &&
-			((s.Floor >= 0 && s.Floor <= 9) || broken("floor", true))
+		return (s.Owner.Present() || broken("owner is present", true))
 	}
 	return true
 }

@@ -462,18 +462,21 @@ func Check(a Account) []fsm.Violation {
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
 func (a *Account) rules(broken func(rule string, must bool) bool) bool {
+	if a.Balance < 0 && !broken("balance", true) {
+		return false
+	}
+	if a.Available < 0 && !broken("available", true) {
+		return false
+	}
+	if a.Overdraft < 0 && !broken("overdraft", true) {
+		return false
+	}
 	switch a.State {
 	case StateOpened, StateFrozen:
-		return (a.Balance >= 0 || broken("balance", true)) &&
-			(a.Available >= 0 || broken("available", true)) &&
-			(a.Overdraft >= 0 || broken("overdraft", true)) &&
-			(!a.ClosedAt.Present() || broken("closed_at is absent", true)) &&
+		return (!a.ClosedAt.Present() || broken("closed_at is absent", true)) &&
 			(a.Available <= a.Balance || broken("available <= balance", true))
 	case StateClosed:
-		return (a.Balance >= 0 || broken("balance", true)) &&
-			(a.Available >= 0 || broken("available", true)) &&
-			(a.Overdraft >= 0 || broken("overdraft", true)) &&
-			(a.ClosedAt.Present() || broken("closed_at is present", true)) &&
+		return (a.ClosedAt.Present() || broken("closed_at is present", true)) &&
 			(a.Available <= a.Balance || broken("available <= balance", true)) &&
 			(a.Balance == 0 || broken("balance == 0", true)) &&
 			(a.Available == 0 || broken("available == 0", true))
