@@ -449,6 +449,25 @@ func (e *testEmitter) moves() {
 	if system != nil && !e.n.alone {
 		e.line("System: %q,", strings.Join(system, ", "))
 	}
+	records := map[string]string{}
+	for _, o := range e.m.Operations {
+		var states []string
+		for _, s := range recordedIn(e.m, o) {
+			if e.m.Class(s, o) != spec.RecordOnly {
+				states = append(states, s.Name)
+			}
+		}
+		if states != nil && !e.n.alone {
+			records[o.Name] = strings.Join(states, ", ")
+		}
+	}
+	if len(records) > 0 {
+		e.line("Records: map[string]string{")
+		for _, name := range slices.Sorted(maps.Keys(records)) {
+			e.line("%q: %q,", name, records[name])
+		}
+		e.line("},")
+	}
 	renamed := map[string]string{}
 	for _, o := range e.m.Operations {
 		if o.Stored() != o.Name {

@@ -13,7 +13,8 @@ type word struct {
 	size  int // characters to mark
 	shift int // column offset of the text from pos; -1 when places inside of it are not known
 
-	quoted bool // a word of an enum in single quotes
+	quoted bool   // a word of an enum in single quotes
+	group  *Group // that put this state in the list
 }
 
 func (w word) given() bool { return !w.pos.IsZero() }

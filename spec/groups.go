@@ -100,13 +100,17 @@ func (r *resolver) bindGroups() {
 // expand puts the states of each group in its place. A state that stands in the list
 // besides stays where it is.
 func (r *resolver) expand(l *list) {
-	if len(r.groups) == 0 {
+	if len(r.ast.groups) == 0 {
 		return
 	}
 	named := stateNames(*l)
 	var out []word
 	for _, w := range l.words {
 		g := r.groups[w.text]
+		if i := slices.IndexFunc(r.ast.groups, func(a *astGroup) bool { return a.name.text == w.text }); g == nil && i >= 0 && r.states.byName[w.text] == nil {
+			r.at(codeUndeclared, w, "declare "+w.text+" above the group that names it", "group %s is declared below", w.text).related(r.ast.groups[i].name.pos, "the group")
+			continue
+		}
 		if g == nil && r.states.byName[w.text] == nil && w.given() {
 			near := r.nearest(w.text, slices.Concat(r.states.names, slices.Sorted(maps.Keys(r.groups))))
 			if g = r.groups[near]; g != nil {
@@ -120,7 +124,7 @@ func (r *resolver) expand(l *list) {
 		for _, s := range g.States {
 			if !named[s.Name] {
 				named[s.Name] = true
-				out = append(out, word{pos: w.pos, text: s.Name, size: w.size, shift: -1})
+				out = append(out, word{pos: w.pos, text: s.Name, size: w.size, shift: -1, group: g})
 			}
 		}
 	}

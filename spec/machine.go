@@ -171,6 +171,7 @@ type FieldRef struct {
 type StateRef struct {
 	Pos   Pos
 	State *State
+	Group *Group // whose name stands at Pos; nil where the state itself is named
 }
 
 // OperationRef is an operation named at a place.

@@ -349,7 +349,7 @@ func (r *resolver) stateRef(w word) *StateRef {
 		return nil
 	}
 	if s, ok := lookup(r, &r.states, w); ok {
-		return &StateRef{w.pos, s}
+		return &StateRef{w.pos, s, w.group}
 	}
 	return nil
 }

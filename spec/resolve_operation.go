@@ -1,6 +1,9 @@
 package spec
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 func (r *resolver) bindOperation(o *Operation, a *astOperation) {
 	if a.keys == nil {
@@ -96,9 +99,13 @@ func (r *resolver) checkShape(o *Operation, a *astOperation) {
 			together("dedupe_by", "remove it", "`dedupe_by` goes with `creates` only")
 		}
 		from := stateNames(a.from)
-		for _, s := range a.recordOnlyIn.words {
-			if from[s.text] {
+		for i, s := range a.recordOnlyIn.words {
+			switch {
+			case !from[s.text]:
+			case s.group == nil:
 				r.at(codeTogether, s, "keep it in one of the two", "operation %s lists state %s under `from` and under `record_only_in`", o.Name, s.text)
+			case !slices.ContainsFunc(a.recordOnlyIn.words[:i], func(w word) bool { return w.group == s.group && from[w.text] }):
+				r.at(codeTogether, s, "list the states without it in place of the group", "operation %s lists state %s of %s under `from` and under `record_only_in`", o.Name, s.text, s.group.Name)
 			}
 		}
 		return

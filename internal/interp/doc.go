@@ -1,19 +1,21 @@
 // Package interp is the executable meaning of a specification: what one
 // operation does to one record, and to the log beside it. It is written to be
-// read, and everything else is measured against it: generated tests, the
-// differential test over the stores, and the model checker.
+// read, and everything else is measured against it: the answers in generated
+// tests, the engine over each store (internal/lab/enginetest), and the model
+// checker.
 //
 // It guarantees that every function is pure: no I/O, no clock, no randomness,
 // and no argument is changed. The same record and the same call give the same
 // answer, for ever.
 //
 // It does not store anything, it knows no corrupt or quarantined rows, it does not run effects (it says that one is
-// due), it does not choose ids, and it does not know batches: a batch is a
+// due), it does not choose ids, and it knows no batches of calls: such a batch is a
 // sequence of calls to it.
 //
 // [Decide] is one operation on one record without a store: the meaning of the
 // generated pure layer. [Step] is one call on a [World] of records with their
-// log: the meaning of the durable layer. The order of the checks is
+// log: the meaning of the durable layer. [Pick] is such a call on several
+// records that the store chooses. The order of the checks is
 //
 //  1. the call itself: ids, actor, reason, time, the revision that the machine asks for;
 //  2. replay of a known request;

@@ -193,6 +193,27 @@ var ways = []way{
 		}
 		return true
 	})),
+	says("list the states of <> without <> in its place in `from` of <>").by(tree(func(x *place) bool {
+		from := list(in(x.root, "operations", x.a[3], "from"))
+		for i, n := range from.Content {
+			if n.Value == x.a[1] {
+				group := *in(x.root, "state_groups", x.a[1])
+				from.Content = slices.Concat(from.Content[:i], group.Content, from.Content[i+1:])
+				return take(from, x.a[2])
+			}
+		}
+		return false
+	})),
+	says("declare <> above the group that names it").by(tree(func(x *place) bool {
+		groups := in(x.root, "state_groups")
+		for i := 0; i < len(groups.Content); i += 2 {
+			if groups.Content[i].Value == x.a[1] {
+				groups.Content = slices.Concat(groups.Content[i:i+2], groups.Content[:i], groups.Content[i+2:])
+				return true
+			}
+		}
+		return false
+	})),
 	says("take <> out of `record_only_in`, so that the call is refused there").by(here),
 	says("take <> out of `changed_by`").by(here),
 	says("end the chain").by(here),

@@ -300,12 +300,16 @@ func allowedForbidden(p *Pass) {
 			if f.Reason != "" {
 				reason = ": " + f.Reason
 			}
-			hint := fmt.Sprintf("take %s out of `from` of %s", from, op)
+			hint, mark, of := fmt.Sprintf("take %s out of `from` of %s", from, op), from, ""
+			if g := v.From.Group; g != nil {
+				mark, of = g.Name, " of "+g.Name
+				hint = fmt.Sprintf("list the states of %s without %s in its place in `from` of %s", g.Name, from, op)
+			}
 			if v.Branch != nil {
 				hint = fmt.Sprintf("keep %s out of the branch in line %d of %s: by its `from`, by its `when`, or by a branch above it", from, v.Branch.Pos.Line, op)
 			}
-			p.report(finding{pos: v.From.Pos, mark: from, related: also(f.Pos, "forbidden here%s", reason), hint: hint + ", or remove the line under `forbidden`"},
-				"%s makes the transition %s -> %s, which line %d forbids", op, from, v.To.Name, f.Pos.Line)
+			p.report(finding{pos: v.From.Pos, mark: mark, related: also(f.Pos, "forbidden here%s", reason), hint: hint + ", or remove the line under `forbidden`"},
+				"%s makes the transition %s%s -> %s, which line %d forbids", op, from, of, v.To.Name, f.Pos.Line)
 		}
 	}
 }

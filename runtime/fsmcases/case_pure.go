@@ -145,10 +145,11 @@ func (p *Package[R]) described(t *report, operation string) {
 	for _, m := range o.Moves {
 		got = append(got, m.From+" -> "+m.To)
 	}
-	for _, from := range o.Recorded { // those by a branch of the operation are in cases
-		if text := from + " -> (recorded)"; slices.Contains(want, text) {
-			got = append(got, text)
-		}
+	for _, from := range list(p.Records[operation]) {
+		want = append(want, p.state(from)+" -> (recorded)")
+	}
+	for _, from := range o.Recorded {
+		got = append(got, from+" -> (recorded)")
 	}
 	slices.Sort(want)
 	slices.Sort(got)

@@ -22,6 +22,7 @@ type Package[R any] struct {
 	// a creation "(new) -> queued". In "done -> (recorded)" a call is recorded and changes nothing; in
 	// "lost -> (nothing)" the operation itself decides to change nothing. In all other states it is refused.
 	Moves   map[string]string
+	Records map[string]string // by operation: the other states in which a branch, or a guard that fails, records the call
 	System  string            // the operations of the system
 	Stored  map[string]string // by operation: its word in the log, where that is another one
 	Cases   []Case

@@ -103,6 +103,12 @@ var testPackage = fsmcases.Package[Job]{
 		"compensation_event": "compensating -> done, compensating -> failed, created -> (recorded), running -> (recorded), done -> (recorded), failed -> (recorded)",
 		"other":              "created -> (recorded), running -> (nothing), compensating -> (recorded), done -> (recorded), failed -> (recorded)",
 	},
+	Records: map[string]string{
+		"compensation_event": "compensating",
+		"error_event":        "running",
+		"expected_event":     "running",
+		"other":              "running",
+	},
 	Cases: testCases, Checks: testChecks,
 	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
 	Equal: Job.Equal, Can: Job.Can, Pure: testPure,

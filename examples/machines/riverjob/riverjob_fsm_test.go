@@ -264,7 +264,10 @@ var testPackage = fsmcases.Package[Job]{
 		"rescue":      "running -> cancelled, running -> discarded, running -> retryable",
 	},
 	System: "schedule, rescue",
-	Cases:  testCases, Checks: testChecks,
+	Records: map[string]string{
+		"retry": "available",
+	},
+	Cases: testCases, Checks: testChecks,
 	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
 	Equal: Job.Equal, Can: Job.Can, Pure: testPure,
 	Errors: map[string]error{

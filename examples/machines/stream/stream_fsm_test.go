@@ -276,7 +276,11 @@ var testPackage = fsmcases.Package[Stream]{
 		"close_connection":   "idle -> closed, reserved_local -> closed, reserved_remote -> closed, open -> closed, half_closed_local -> closed, half_closed_remote -> closed",
 	},
 	System: "skip, close_connection",
-	Cases:  testCases, Checks: testChecks,
+	Records: map[string]string{
+		"recv_data":    "closed",
+		"recv_headers": "closed",
+	},
+	Cases: testCases, Checks: testChecks,
 	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
 	Equal: Stream.Equal, Can: Stream.Can, Pure: testPure,
 	Errors: map[string]error{
