@@ -34,10 +34,36 @@ func (s search) ruled(st *spec.State) map[*spec.Field]bool {
 			ruled[f.Field] = true
 		}
 	}
-	for _, f := range slices.Concat(s.m.Invariant, st.Invariant) {
+	for _, f := range spec.Leaves(slices.Concat(s.m.Invariant, st.Invariant)) {
 		ruled[f.Left.Field], ruled[f.Right.Field] = true, true
 	}
 	return ruled
+}
+
+// alternatives tries records in which two fields of an `any` have other values: that only one of
+// its lists holds takes a change of what makes the others hold.
+func (s search) alternatives(base tried, f *spec.Fact, try func(interp.Record, *spec.Field)) {
+	if f.Op != spec.AnyOf {
+		return
+	}
+	values := map[*spec.Field][]interp.Value{}
+	for _, x := range s.m.Fields {
+		if mentions(f, x) {
+			values[x] = s.pool(base, x.Type, nil, func(t spec.Term) bool { return t.Field == x })
+		}
+	}
+	for i, a := range s.m.Fields {
+		for _, b := range s.m.Fields[i+1:] {
+			for _, v := range values[a] {
+				for _, w := range values[b] {
+					absent := v.Kind == interp.KindAbsent && !a.Type.Optional || w.Kind == interp.KindAbsent && !b.Type.Optional
+					if !absent && v != interp.Word("") && w != interp.Word("") {
+						try(base.before.With(s.m, a.Name, v).With(s.m, b.Name, w), a)
+					}
+				}
+			}
+		}
+	}
 }
 
 // records are those among which checks chooses, in one state.
@@ -51,10 +77,12 @@ func (s search) records(st *spec.State) []checked {
 			show("%s %v", st.Name, x.broken)
 		}
 		for _, f := range slices.Concat(m.Invariant, st.Invariant) {
-			if changed != nil && f.Left.Field != changed && f.Right.Field != changed {
+			if changed != nil && !mentions(f, changed) {
 				continue
 			}
-			show("%s %s %s", st.Name, f.Text, relation(m, f, r, interp.Call{}))
+			for _, text := range relations(m, f, r, interp.Call{}) {
+				show("%s %s", st.Name, text)
+			}
 		}
 		for i, f := range m.Fields {
 			if changed != nil && f != changed {
@@ -87,6 +115,9 @@ func (s search) records(st *spec.State) []checked {
 				worst, breaks = more, breaks+1
 			}
 		}
+	}
+	for _, f := range slices.Concat(m.Invariant, st.Invariant) {
+		s.alternatives(base, f, try)
 	}
 	if first {
 		try(worst, nil)

@@ -161,7 +161,7 @@ func (s search) view(o *spec.Operation) *view {
 	for _, st := range ends {
 		rules = append(rules, st.Invariant...)
 	}
-	for _, f := range rules {
+	for _, f := range spec.Leaves(rules) {
 		if own[f.Left.Field] || own[f.Right.Field] {
 			v.facts = append(slices.Clip(v.facts), f)
 			read[f.Left.Field], read[f.Right.Field] = true, true
@@ -310,13 +310,13 @@ func (s search) pool(x tried, t spec.Type, in *spec.Input, is func(spec.Term) bo
 func factsAbout(m *spec.Machine, x tried) []*spec.Fact {
 	facts := slices.Clone(m.Invariant)
 	if x.call.Op == nil {
-		return append(facts, x.before.State.Invariant...)
+		return spec.Leaves(append(facts, x.before.State.Invariant...))
 	}
 	facts = append(facts, allFacts(x.call.Op)...)
 	for _, s := range targets(x.call.Op) {
 		facts = append(facts, s.Invariant...)
 	}
-	return facts
+	return spec.Leaves(facts)
 }
 
 // termValue returns the value of one side of a fact.

@@ -64,7 +64,9 @@ func (s search) features(x tried) []string {
 		}
 		for _, f := range list { // where no other one fails, it is this one that decides
 			if failing == 0 || failing == 1 && !interp.Holds(m, f, r, accepted) {
-				add("%s %s %s", where, f.Text, relation(m, f, r, accepted))
+				for _, text := range relations(m, f, r, accepted) {
+					add("%s %s", where, text)
+				}
 			}
 		}
 		return failing == 0
@@ -127,6 +129,42 @@ func (s search) features(x tried) []string {
 		}
 	}
 	return list
+}
+
+// relations says how the sides of a fact stand to each other; of an `any` how those facts do
+// of which one alone decides.
+func relations(m *spec.Machine, f *spec.Fact, r interp.Record, c interp.Call) []string {
+	if f.Op != spec.AnyOf {
+		return []string{f.Text + " " + relation(m, f, r, c)}
+	}
+	var holding [][]*spec.Fact
+	var list []string
+	fails := func(x *spec.Fact) bool { return !interp.Holds(m, x, r, c) }
+	for _, facts := range f.Any {
+		failing := slices.DeleteFunc(slices.Clone(facts), func(x *spec.Fact) bool { return !fails(x) })
+		switch len(failing) {
+		case 0:
+			holding = append(holding, facts)
+		case 1: // where no other list holds, it is this one that decides
+			list = append(list, failing[0].Text+" "+relation(m, failing[0], r, c))
+		}
+	}
+	switch len(holding) {
+	case 0:
+		return append(list, f.Text+": none")
+	case 1:
+		list = nil
+		for _, x := range holding[0] {
+			list = append(list, x.Text+" alone "+relation(m, x, r, c))
+		}
+		return list
+	}
+	return []string{f.Text + ": several"}
+}
+
+// mentions reports whether a fact names a field.
+func mentions(f *spec.Fact, field *spec.Field) bool {
+	return slices.ContainsFunc(spec.Leaves([]*spec.Fact{f}), func(x *spec.Fact) bool { return x.Left.Field == field || x.Right.Field == field })
 }
 
 // relation says how the sides of a fact stand to each other, and whether they are next to

@@ -118,7 +118,7 @@ func (x *tried) pickFacts(m *spec.Machine) []string {
 	facts := slices.Clone(x.call.Op.Next.Where)
 	for _, q := range x.call.Op.Require {
 		for _, f := range q.When {
-			if f.Left.Field != nil || f.Right.Field != nil {
+			if f.Left.Field != nil || f.Right.Field != nil || f.Op == spec.AnyOf {
 				facts = append(facts, f)
 			}
 		}
@@ -133,7 +133,7 @@ func (x *tried) pickFacts(m *spec.Machine) []string {
 	var list []string
 	for _, f := range facts {
 		if len(failing) == 0 || len(failing) == 1 && failing[0] == f {
-			list = append(list, f.Text+" "+relation(m, f, x.before, call))
+			list = append(list, relations(m, f, x.before, call)...)
 		}
 	}
 	return list

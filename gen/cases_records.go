@@ -194,7 +194,7 @@ func reads(m *spec.Machine, f *spec.Field) bool {
 	return spec.Derived(m, readsKey{}, func(m *spec.Machine) map[*spec.Field]bool {
 		read := map[*spec.Field]bool{}
 		add := func(facts []*spec.Fact) {
-			for _, x := range facts {
+			for _, x := range spec.Leaves(facts) {
 				read[x.Left.Field], read[x.Right.Field] = true, true
 			}
 		}

@@ -243,7 +243,7 @@ func operationGuards(n *names, o *spec.Operation) string {
 // guardMeaning says when a guard lets a call pass.
 func guardMeaning(g *spec.Guard) string {
 	if g.Peers == nil {
-		return list(factTexts(g.When), "and")
+		return list(spec.FactTexts(g.When), "and")
 	}
 	group := "no other record"
 	if !g.Peers.None {
@@ -271,7 +271,7 @@ func operationBranches(n *names, o *spec.Operation) string {
 		if x.From != nil {
 			when = append(when, "it was "+list(stateNames(states(x.From)), "or"))
 		}
-		when = append(when, factTexts(x.When)...)
+		when = append(when, spec.FactTexts(x.When)...)
 		condition := "otherwise"
 		if len(when) > 0 {
 			condition = "if " + list(when, "and")
@@ -331,14 +331,6 @@ func fieldNames(refs []spec.FieldRef) []string {
 	return names
 }
 
-func factTexts(facts []*spec.Fact) []string {
-	var texts []string
-	for _, f := range facts {
-		texts = append(texts, f.Text)
-	}
-	return texts
-}
-
 // distinct drops repetitions and keeps the order.
 func distinct(list []*spec.State) []*spec.State {
 	var kept []*spec.State
@@ -372,7 +364,7 @@ func stateDoc(s *spec.State) string {
 	if a := fieldNames(s.ShouldAbsent); len(a) > 0 {
 		notes = append(notes, "Should be absent: "+list(a, "and")+".")
 	}
-	if facts := factTexts(s.Invariant); len(facts) > 0 {
+	if facts := spec.FactTexts(s.Invariant); len(facts) > 0 {
 		notes = append(notes, "Always: "+list(facts, "and")+".")
 	}
 	return strings.TrimSpace(text + " " + strings.Join(notes, " "))

@@ -208,7 +208,7 @@ func (s *store) methods(f *jen.File, o *spec.Operation) {
 func pickText(o *spec.Operation) string {
 	text := ""
 	if len(o.Next.Where) > 0 {
-		text = " with " + list(factTexts(o.Next.Where), "and")
+		text = " with " + list(spec.FactTexts(o.Next.Where), "and")
 	}
 	var keys []string
 	for _, x := range o.Next.Order {

@@ -110,7 +110,7 @@ func (e *operationEmitter) guardValues(r *spec.Requirement) string {
 	if g := r.Guard; g.Peers != nil {
 		add("others", "peers."+e.n.peer(g), spec.Type{Kind: spec.KindInt})
 	}
-	for _, f := range r.When {
+	for _, f := range spec.Leaves(r.When) {
 		for _, t := range []spec.Term{f.Left, f.Right} {
 			switch {
 			case t.Field != nil:

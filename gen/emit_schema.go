@@ -380,7 +380,9 @@ func wordsOf(rules []stateRule) []string {
 }
 
 func looksIntoSet(f *spec.Fact) bool {
-	return f.Op == spec.In || f.Op == spec.NotIn || f.Op == spec.Covers
+	return slices.ContainsFunc(spec.Leaves([]*spec.Fact{f}), func(x *spec.Fact) bool {
+		return x.Op == spec.In || x.Op == spec.NotIn || x.Op == spec.Covers
+	})
 }
 
 func (s *schemaText) presence(f *spec.Field, row string, present bool) string {
@@ -400,6 +402,18 @@ func (s *schemaText) presence(f *spec.Field, row string, present bool) string {
 // CHECK that yields NULL passes: a comparison with an absent field is false.
 func (s *schemaText) fact(f *spec.Fact, row string) string {
 	switch f.Op {
+	case spec.AnyOf:
+		one := make([]string, len(f.Any))
+		for i, facts := range f.Any {
+			every := make([]string, len(facts))
+			for j, x := range facts {
+				every[j] = s.fact(x, row)
+			}
+			if one[i] = strings.Join(every, " AND "); len(every) > 1 {
+				one[i] = "(" + one[i] + ")"
+			}
+		}
+		return "(" + strings.Join(one, " OR ") + ")"
 	case spec.Present:
 		return s.presence(f.Left.Field, row, true)
 	case spec.Absent:

@@ -186,6 +186,12 @@ func (s scope) facts(facts []*spec.Fact) cond {
 // fact returns one fact as Go code. A comparison with an absent value is false.
 func (s scope) fact(f *spec.Fact) cond {
 	switch f.Op {
+	case spec.AnyOf:
+		parts := make([]cond, len(f.Any))
+		for i, facts := range f.Any {
+			parts[i] = s.facts(facts)
+		}
+		return or(parts...)
 	case spec.Present:
 		return isPresent(s.term(f.Left, f.Right))
 	case spec.Absent:

@@ -15,10 +15,10 @@ func allEffects(o *spec.Operation) []*spec.Effects {
 	return effects
 }
 
-// allFacts lists the facts that an operation looks at.
+// allFacts lists the facts that an operation looks at, those of an `any` one by one.
 func allFacts(o *spec.Operation) []*spec.Fact {
 	if o.Next != nil {
-		return slices.Concat(ownFacts(o), o.Next.Where)
+		return slices.Concat(ownFacts(o), o.Next.Where) // which holds no `any`
 	}
 	return ownFacts(o)
 }
@@ -31,7 +31,7 @@ func ownFacts(o *spec.Operation) (facts []*spec.Fact) {
 	for _, b := range o.Choose {
 		facts = append(facts, b.When...)
 	}
-	return facts
+	return spec.Leaves(facts)
 }
 
 // creates reports whether an operation makes a record.

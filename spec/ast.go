@@ -201,6 +201,7 @@ type astFact struct {
 	text        word
 	op          FactOp
 	left, right astTerm
+	any         [][]*astFact
 }
 
 // astTerm is one side of a fact; kind 0 is a name: a field or an enum word.

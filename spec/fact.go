@@ -157,9 +157,12 @@ func (p *parser) parseFact(w word) *astFact {
 	for _, t := range ts {
 		switch t.text {
 		case "and", "&&", "or", "||":
+			if i := slices.IndexFunc(ts, func(t lexeme) bool { return t.text == "or" || t.text == "||" }); i >= 0 {
+				t = ts[i]
+			}
 			hint := "write each fact as an item of its own: a list of facts means all of them"
 			if t.text == "or" || t.text == "||" {
-				hint = "only `choose` says or, with a branch for each fact; guards under `require` and facts under `invariant` must all hold"
+				hint = "write `" + asAny(w.text, ts) + "`: one of them holds"
 			}
 			return fail(t, hint, "a fact holds no %q", t.text)
 		case "=", "=>", "=<", "<>", "===":

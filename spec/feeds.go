@@ -93,7 +93,7 @@ func link(edges map[place][]place, a, b place) {
 // facts notes what facts about the fields at a step say, or what one of them says when it
 // does not hold.
 func (w *flow) facts(facts []*Fact, step int, denied bool) {
-	for _, f := range facts {
+	for _, f := range Leaves(facts) {
 		left, right := w.term(&f.Left, step), w.term(&f.Right, step)
 		if left.kind == 0 || right.kind == 0 {
 			continue

@@ -85,6 +85,9 @@ var folded = [][]string{
 
 // canonical folds the blanks of text where they mean nothing.
 func canonical(text string, path []string) string {
+	if n := len(path) - 1; n > 0 && path[n] == "any" && canonical(text, path[:n]) != text {
+		return fold(text)
+	}
 	for _, f := range folded {
 		if slices.EqualFunc(f, path, func(pattern, key string) bool { return pattern == "*" || pattern == key }) {
 			return fold(text)

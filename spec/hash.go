@@ -96,6 +96,8 @@ func factText(f *Fact) string {
 		return termText(f.Left) + " is present"
 	case Absent:
 		return termText(f.Left) + " is absent"
+	case AnyOf:
+		return "any" + nameSet(f.Any, factSet)
 	}
 	return fmt.Sprintf("%s %s %s", termText(f.Left), opText[f.Op], termText(f.Right))
 }

@@ -11,7 +11,7 @@ import (
 func TestHintsOfUnreadableFacts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ guard, says, never string }{
-		{"{when: size >= 1 or size <= 3, error: e}", "only `choose` says or", "two guards of"},
+		{"{when: size >= 1 or size <= 3, error: e}", "write `{any: [size >= 1, size <= 3]}`", "two guards of"},
 		{"{when: size >= 1 and size <= 3, error: e}", "a list of facts means all of them", "branches"},
 		{"{when: size + 1 < 10, error: e}", "`size < 9` for `size + 1 < 10`", "now + 60s"},
 		{"{when: now > until + 5m, error: e}", "now + 60s", "`size < 9`"},

@@ -414,16 +414,19 @@ const (
 	In     // Left is a string, Right a set
 	NotIn  // Left is a string, Right a set
 	Covers // Left is a set that holds every member of the set Right
+	AnyOf  // one of the lists under Any holds; Left and Right are zero
 )
 
 // Fact is one condition on a record and a call. A comparison with an absent
 // term is false, so a comparison that holds implies presence.
 type Fact struct {
 	Pos   Pos
-	Text  string // as written, spaces folded
+	Text  string // as written, spaces folded; AnyOf: "a or b and c"
 	Op    FactOp
 	Left  Term
 	Right Term // zero with Present and Absent
+
+	Any [][]*Fact // AnyOf: the lists of which one holds; nil with all others
 }
 
 // TermKind says what a term names.

@@ -18,6 +18,16 @@ const (
 // why.
 func (f *Fact) Parked() (how Parking, why string) {
 	switch {
+	case f.Op == AnyOf:
+		for _, x := range Leaves([]*Fact{f}) {
+			switch how, why := x.Parked(); {
+			case how == ParkedByNothing:
+				return how, why
+			case how != ParkedOwn:
+				return ParkedByNothing, "it is one of several that may hold"
+			}
+		}
+		return ParkedOwn, ""
 	case f.Op == Present || f.Op == Absent:
 		if f.Left.ofRecord() {
 			return ParkedOwn, ""

@@ -182,15 +182,16 @@ func (p *parser) declarations(o *object, key string) ([]entry, section) {
 
 // facts reads the list of facts at key.
 func (p *parser) facts(o *object, key string, single bool) []*astFact {
-	l := o.list(key, single)
-	if single {
-		o.some(key, l, "remove the key, or write a fact")
+	n := o.node(key)
+	if n == nil {
+		return nil
 	}
-	var out []*astFact
-	for _, w := range l.words {
-		if f := p.parseFact(w); f != nil {
-			out = append(out, f)
-		}
+	if single && n.kind == mapNode {
+		n = &node{kind: listNode, pos: n.pos, items: []*node{n}}
+	}
+	out := p.factList(n, o.at(key), key, single, key != "where")
+	if single {
+		o.some(key, list{pos: o.keys[key]}, "remove the key, or write a fact")
 	}
 	return out
 }

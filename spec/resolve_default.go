@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -189,6 +190,22 @@ func assigns(e *Effects, f *Field) bool {
 // breaksDefaults reports whether a fact compares defaults and constants alone and
 // is false: rows that are there when the field is added would break it.
 func breaksDefaults(x *Fact) (*Field, bool) {
+	if x.Op == AnyOf {
+		var field *Field
+		for _, facts := range x.Any {
+			broken := slices.ContainsFunc(facts, func(y *Fact) bool {
+				f, broken := breaksDefaults(y)
+				if broken && field == nil {
+					field = f
+				}
+				return broken
+			})
+			if !broken {
+				return nil, false
+			}
+		}
+		return field, true
+	}
 	f := x.Left.Field
 	if f == nil {
 		f = x.Right.Field

@@ -27,6 +27,9 @@ func (r *resolver) facts(list []*astFact, sc scope) []*Fact {
 // fact binds the terms of a fact and checks that they can be compared. It
 // returns nil when a finding was reported, or when one was before.
 func (r *resolver) fact(a *astFact, sc scope) *Fact {
+	if a.op == AnyOf {
+		return r.anyFact(a, sc)
+	}
 	f := &Fact{Pos: a.text.pos, Text: a.text.text, Op: a.op}
 	unary := a.op == Present || a.op == Absent
 	left, right := false, unary

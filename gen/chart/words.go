@@ -73,11 +73,7 @@ func guardSentence(g *spec.Guard) string {
 }
 
 func factsSentence(fs []*spec.Fact) string {
-	texts := make([]string, len(fs))
-	for i, f := range fs {
-		texts[i] = f.Text
-	}
-	return strings.Join(texts, " and ")
+	return strings.Join(spec.FactTexts(fs), " and ")
 }
 
 // ruleSentence says when a projection rule holds; later rules have others before them.

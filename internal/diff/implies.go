@@ -12,6 +12,12 @@ func implies(f, g *spec.Fact) bool {
 	if factWords(f) == factWords(g) {
 		return true
 	}
+	switch {
+	case f.Op == spec.AnyOf:
+		return !slices.ContainsFunc(f.Any, func(facts []*spec.Fact) bool { return !follows(facts, g) })
+	case g.Op == spec.AnyOf:
+		return slices.ContainsFunc(g.Any, func(facts []*spec.Fact) bool { return len(without(facts, []*spec.Fact{f})) == 0 })
+	}
 	// A comparison that holds implies that both sides are present.
 	if g.Op == spec.Present {
 		comparison := f.Op != spec.Present && f.Op != spec.Absent
@@ -74,7 +80,8 @@ func bound(op spec.FactOp, m int64, to spec.FactOp, n int64) bool {
 
 // follows reports whether one fact of the list implies f.
 func follows(list []*spec.Fact, f *spec.Fact) bool {
-	return slices.ContainsFunc(list, func(g *spec.Fact) bool { return implies(g, f) })
+	return slices.ContainsFunc(list, func(g *spec.Fact) bool { return implies(g, f) }) ||
+		slices.ContainsFunc(f.Any, func(facts []*spec.Fact) bool { return len(without(facts, list)) == 0 })
 }
 
 // without returns the facts of list that follow from none of others: what list

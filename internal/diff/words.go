@@ -42,6 +42,8 @@ func factWords(f *spec.Fact) string {
 		return termWord(&f.Left) + " is present"
 	case spec.Absent:
 		return termWord(&f.Left) + " is absent"
+	case spec.AnyOf:
+		return "any " + comma(sorted(f.Any, func(facts []*spec.Fact) string { return "[" + comma(sorted(facts, factWords)) + "]" }))
 	}
 	return termWord(&f.Left) + " " + operators[f.Op] + " " + termWord(&f.Right)
 }

@@ -252,7 +252,7 @@ func allEffects(op *spec.Operation) []*spec.Effects {
 	return effects
 }
 
-// allFacts lists the facts an operation looks at.
+// allFacts lists the facts an operation looks at, those of an `any` one by one.
 func allFacts(op *spec.Operation) []*spec.Fact {
 	var facts []*spec.Fact
 	for _, r := range op.Require {
@@ -264,7 +264,7 @@ func allFacts(op *spec.Operation) []*spec.Fact {
 	if op.Next != nil {
 		facts = append(facts, op.Next.Where...)
 	}
-	return facts
+	return spec.Leaves(facts)
 }
 
 // usesActor reports whether what the operation does depends on who calls.

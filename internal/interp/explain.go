@@ -6,7 +6,8 @@ import "github.com/fsmgen/fsmgen/spec"
 type Cause struct {
 	Fact        *spec.Fact
 	Holds       bool
-	Left, Right Value // of the terms; Right is absent for `is present` and `is absent`
+	Left, Right Value     // of the terms; Right is absent for `is present` and `is absent`
+	Any         [][]Cause // of an `any`: those of its lists
 }
 
 // Causes says of each fact whether it holds, and what its terms are: why a
@@ -15,6 +16,9 @@ func Causes(m *spec.Machine, facts []*spec.Fact, r Record, c Call) []Cause {
 	list := make([]Cause, len(facts))
 	for i, f := range facts {
 		list[i] = Cause{Fact: f, Holds: Holds(m, f, r, c), Left: term(m, f.Left, r, c)}
+		for _, alternative := range f.Any {
+			list[i].Any = append(list[i].Any, Causes(m, alternative, r, c))
+		}
 		if f.Op != spec.Present && f.Op != spec.Absent {
 			list[i].Right = term(m, f.Right, r, c)
 		}

@@ -1,11 +1,18 @@
 package interp
 
-import "github.com/fsmgen/fsmgen/spec"
+import (
+	"slices"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
 
 // Holds reports whether a fact holds for a record and a call. A comparison
 // with an absent term is false, whatever the comparison: `x != 1` does not hold
-// when x is absent.
+// when x is absent. Of an `any` one list holds at least.
 func Holds(m *spec.Machine, f *spec.Fact, r Record, c Call) bool {
+	if f.Op == spec.AnyOf {
+		return slices.ContainsFunc(f.Any, func(facts []*spec.Fact) bool { return all(m, facts, r, c) })
+	}
 	left := term(m, f.Left, r, c)
 	switch f.Op {
 	case spec.Present:

@@ -178,7 +178,7 @@ func (c *classes) fitting(in *spec.Input) spec.Type {
 }
 
 func (c *classes) facts(facts []*spec.Fact) {
-	for _, f := range facts {
+	for _, f := range spec.Leaves(facts) {
 		left, right := node(f.Left), node(f.Right)
 		for _, n := range []any{left, right} {
 			if in, ok := n.(*spec.Input); ok {

@@ -30,7 +30,7 @@ func exact(m *spec.Machine, p *pools) bool {
 			all = append(all, b.When...)
 		}
 	}
-	if slices.ContainsFunc(all, func(f *spec.Fact) bool { return !e.fact(f) }) || e.early && e.late {
+	if slices.ContainsFunc(spec.Leaves(all), func(f *spec.Fact) bool { return !e.fact(f) }) || e.early && e.late {
 		return false
 	}
 	// With the early facts an instant that is now is still to come, and the search lets it pass.
@@ -93,7 +93,7 @@ func kindOf(t spec.Term) spec.Kind {
 // operation reports whether the values that an operation sets are among those tried.
 func (e *exactness) operation(op *spec.Operation) bool {
 	asksTime := func(f *spec.Fact) bool { return kindOf(f.Left) == spec.KindTime || kindOf(f.Right) == spec.KindTime }
-	atOnce := len(op.Choose) > 0 || op.Then != nil || slices.ContainsFunc(e.promised, asksTime)
+	atOnce := len(op.Choose) > 0 || op.Then != nil || slices.ContainsFunc(spec.Leaves(e.promised), asksTime)
 	for _, x := range effects(op) {
 		for _, a := range x.Set {
 			v, kind := a.Value, a.Field.Type.Kind

@@ -100,6 +100,7 @@ func (w *work) choose(s *part, record after) {
 		switch {
 		case s.can(holds, passed):
 			use.meets, use.reached = true, true
+			w.alternatives(s, b.When, b.When, read, passed)
 			w.take(s, b, slices.Concat(holds, passed), record)
 		case s.can(holds):
 			use.meets = true
@@ -252,16 +253,15 @@ func (w *work) deadGuard(s *part, req *spec.Requirement) {
 
 // factsText joins facts as a reader says them.
 func factsText(facts []*spec.Fact) string {
-	var texts []string
-	for _, f := range facts {
-		texts = append(texts, f.Text)
-	}
-	return strings.Join(texts, " and ")
+	return strings.Join(spec.FactTexts(facts), " and ")
 }
 
 // factMark returns where a fact stands, and what to mark there: the whole fact
 // when it stands there as its text says, else its left term.
 func (w *work) factMark(f *spec.Fact) (spec.Pos, string) {
+	if f.Op == spec.AnyOf {
+		return f.Pos, "any"
+	}
 	lines := strings.Split(string(w.m.Source), "\n")
 	if n := f.Pos.Line; n >= 1 && n <= len(lines) {
 		if line := []rune(lines[n-1]); f.Pos.Col >= 1 && f.Pos.Col <= len(line) && strings.HasPrefix(string(line[f.Pos.Col-1:]), f.Text) {

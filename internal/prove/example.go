@@ -228,7 +228,7 @@ func (w *work) example(s *part, to *spec.State, record after, sol *solution) *Ex
 // note says which facts the example is about: the texts and times that they
 // compare are shown, and the inputs that they read.
 func (e *Example) note(facts []*spec.Fact) {
-	for _, f := range facts {
+	for _, f := range spec.Leaves(facts) {
 		for _, t := range []spec.Term{f.Left, f.Right} {
 			switch t.Kind {
 			case spec.TermField:

@@ -40,6 +40,21 @@ func (p *problem) term(t spec.Term, read reader) value {
 // fact is the condition that a fact states, and false when it cannot be
 // expressed: it names a number too large to calculate with.
 func (p *problem) fact(f *spec.Fact, read reader) (formula, bool) {
+	if f.Op == spec.AnyOf {
+		one := formula{op: or}
+		for _, facts := range f.Any {
+			every := formula{op: and}
+			for _, x := range facts {
+				c, ok := p.fact(x, read)
+				if !ok {
+					return yes, false
+				}
+				every.kids = append(every.kids, c)
+			}
+			one.kids = append(one.kids, every)
+		}
+		return one, true
+	}
 	left := p.term(f.Left, read)
 	switch f.Op {
 	case spec.Present:

@@ -41,6 +41,7 @@ func Machine(m *spec.Machine) Report {
 		}
 		w.unused(op)
 	}
+	w.deadAlternatives()
 	return w.report
 }
 
@@ -55,6 +56,7 @@ type work struct {
 	meter    *meter
 	empty    map[*spec.State]bool // states whose facts contradict each other
 	gaps     bool                 // the operation at hand has a finding FSM203
+	any      []alternative        // of each `any` that was met
 }
 
 // part is one operation in one source state: what is known before any branch.
@@ -170,6 +172,7 @@ func (w *work) guards(s *part) (dead bool) {
 			w.deadGuard(s, req)
 			return true
 		}
+		w.alternatives(s, req.When, req.Guard.When, s.field, nil)
 	}
 	return false
 }
@@ -229,9 +232,11 @@ func stampMatters(m *spec.Machine, to *spec.State) bool {
 // fieldsOf lists the fields that a fact names.
 func fieldsOf(f *spec.Fact) []*spec.Field {
 	var fields []*spec.Field
-	for _, t := range []spec.Term{f.Left, f.Right} {
-		if t.Kind == spec.TermField {
-			fields = append(fields, t.Field)
+	for _, x := range spec.Leaves([]*spec.Fact{f}) {
+		for _, t := range []spec.Term{x.Left, x.Right} {
+			if t.Kind == spec.TermField {
+				fields = append(fields, t.Field)
+			}
 		}
 	}
 	return fields

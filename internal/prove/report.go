@@ -105,12 +105,12 @@ func (w *work) wayOut(s *part, branch *spec.Branch, to *spec.State, g goal, key 
 	case g.code == "FSM302" && g.fact == nil:
 		return fmt.Sprintf("require a guard that keeps %s within its bounds, or widen them", f.Name)
 	case g.code == "FSM302" && key == "" && s.from != nil && branch == nil:
-		return fmt.Sprintf("require a guard with `when: %s`, or make it an invariant of %s", g.fact.Text, s.from.Name)
+		return fmt.Sprintf("require a guard with `when: %s`, or make it an invariant of %s", g.fact.Written(), s.from.Name)
 	case g.code == "FSM302" && branch != nil && key != "increment":
 		if len(branch.When) == 0 { // the last one: what it does not take would be taken by none
 			return fmt.Sprintf("put a branch above %s for the case in which `%s` is false, or weaken the invariant", where, g.fact.Text)
 		}
-		return fmt.Sprintf("add `%s` to `when` of %s, or weaken the invariant", g.fact.Text, where)
+		return fmt.Sprintf("add `%s` to `when` of %s, or weaken the invariant", g.fact.Written(), where)
 	case g.code == "FSM302" && s.from == nil:
 		return fmt.Sprintf("let %s set fields so that `%s` holds, or require a guard on its inputs", op.Name, g.fact.Text)
 	case g.code == "FSM302":
@@ -230,7 +230,7 @@ func (w *work) region(s *part, branches []*spec.Branch, record after, sol *solut
 		}
 	}
 	for _, b := range branches {
-		for _, f := range b.When {
+		for _, f := range spec.Leaves(b.When) {
 			left, right := v.datum(s.term(f.Left, read)), Datum{}
 			unary := f.Op == spec.Present || f.Op == spec.Absent
 			if !unary {

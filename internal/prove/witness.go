@@ -7,10 +7,12 @@ import (
 )
 
 // Way is one way to decide a call of an operation on a record that keeps its
-// promises: a guard refuses it, a branch takes it or, with neither, its move.
+// promises: a guard refuses it, a branch takes it or, with neither, its move. With Any
+// a guard or a branch lets it pass since this list of an `any` alone holds.
 type Way struct {
 	Guard   *spec.Guard
 	Branch  *spec.Branch
+	Any     []*spec.Fact
 	Witness *Example // a record and a call that are decided so, or nil
 	Never   bool     // there are none
 }
@@ -31,12 +33,44 @@ func Ways(m *spec.Machine, op *spec.Operation, holds func(Way) bool) []Way {
 	if len(op.Choose) == 0 {
 		w.ways = append(w.ways, Way{Never: true})
 	}
+	for _, req := range op.Require {
+		w.alternatives(req.When)
+	}
+	for _, b := range op.Choose {
+		w.alternatives(b.When)
+	}
 	for _, from := range sources(op) {
 		if slices.ContainsFunc(w.ways, func(x Way) bool { return x.Witness == nil }) {
 			w.from(from)
 		}
 	}
 	return w.ways
+}
+
+// alternatives adds a way for each list of an `any`.
+func (w *search) alternatives(facts []*spec.Fact) {
+	for _, f := range facts {
+		for _, list := range f.Any {
+			w.ways = append(w.ways, Way{Any: list, Never: true})
+		}
+	}
+}
+
+// each looks for witnesses of the lists of each `any` among the facts of a guard or a
+// branch: all facts hold, and of the `any` that list alone.
+func (w *search) each(s *part, facts []*spec.Fact, read reader, record after, readable bool, given []formula) {
+	for _, f := range facts {
+		for i, list := range f.Any {
+			fs, ok := slices.Concat(given, s.assumed(facts, read), s.assumed(list, read)), true
+			for j, other := range f.Any {
+				if j != i {
+					refuted, known := s.refuted(other, read)
+					fs, ok = append(fs, refuted), ok && known
+				}
+			}
+			w.look(s, func(x Way) bool { return len(x.Any) > 0 && x.Any[0] == list[0] }, record, readable && ok, fs)
+		}
+	}
 }
 
 // sources are the states that an operation leaves; nil for a creation.
@@ -77,6 +111,7 @@ func (w *search) from(from *spec.State) {
 		}
 		is := func(x Way) bool { return x.Guard == req.Guard }
 		w.look(s, is, begin, readable, []formula{fails})
+		w.each(s, req.When, s.field, begin, true, nil)
 		s.given = append(s.given, s.assumed(req.When, s.field)...)
 	}
 	record := s.apply(&w.op.Effects, begin)
@@ -92,6 +127,7 @@ func (w *search) from(from *spec.State) {
 			continue
 		}
 		w.look(s, func(x Way) bool { return x.Branch == b }, record, complete, slices.Concat(s.assumed(b.When, read), passed))
+		w.each(s, b.When, read, record, complete, passed)
 		refuted, ok := s.refuted(b.When, read)
 		passed, complete = append(passed, refuted), complete && ok
 	}

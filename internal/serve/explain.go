@@ -135,7 +135,9 @@ func (e explainer) at(p spec.Pos, what string) {
 func (e explainer) causes(facts []*spec.Fact, r interp.Record) {
 	for _, cause := range interp.Causes(e.m, facts, r, e.c) {
 		v := causeView{Fact: cause.Fact.Text, Holds: cause.Holds, Left: cause.Fact.Left.Text + " is " + cause.Left.String(), Place: placeOf(cause.Fact.Pos, cause.Fact.Text)}
-		if cause.Fact.Op != spec.Present && cause.Fact.Op != spec.Absent {
+		if cause.Fact.Op == spec.AnyOf {
+			v.Left = metByAny(cause)
+		} else if cause.Fact.Op != spec.Present && cause.Fact.Op != spec.Absent {
 			v.Right = cause.Fact.Right.Text + " is " + cause.Right.String()
 		}
 		e.v.Causes = append(e.v.Causes, v)
@@ -151,6 +153,23 @@ func (e explainer) causes(facts []*spec.Fact, r interp.Record) {
 			e.need("%s must hold, but %s", cause.Fact.Text, met)
 		}
 	}
+}
+
+// metByAny says what the facts of an `any` met, each term once.
+func metByAny(c interp.Cause) string {
+	var met []string
+	say := func(t spec.Term, v interp.Value) {
+		if text := t.Text + " is " + v.String(); t.Text != "" && !t.IsConst() && !slices.Contains(met, text) {
+			met = append(met, text)
+		}
+	}
+	for _, list := range c.Any {
+		for _, x := range list {
+			say(x.Fact.Left, x.Left)
+			say(x.Fact.Right, x.Right)
+		}
+	}
+	return strings.Join(met, ", ")
 }
 
 // wanted says what the caller would have to send, where a fact compares that with
@@ -239,11 +258,7 @@ func (e explainer) guard(refusal *interp.Refusal) {
 		}
 		e.at(b.Pos, "")
 		if len(b.When) > 0 {
-			var texts []string
-			for _, f := range b.When {
-				texts = append(texts, f.Text)
-			}
-			e.need("this branch refuses when %s", strings.Join(texts, " and "))
+			e.need("this branch refuses when %s", strings.Join(spec.FactTexts(b.When), " and "))
 		} else {
 			e.need("no earlier branch of %s fits, and the last one refuses", e.c.Op.Name)
 		}

@@ -127,11 +127,7 @@ func notesOf(o *spec.Operation) []string {
 	for _, b := range o.Choose {
 		when := "otherwise"
 		if len(b.When) > 0 {
-			var texts []string
-			for _, f := range b.When {
-				texts = append(texts, f.Text)
-			}
-			when = "when " + strings.Join(texts, " and ")
+			when = "when " + strings.Join(spec.FactTexts(b.When), " and ")
 		}
 		if b.From != nil {
 			var from []string

@@ -164,6 +164,21 @@ var ways = []way{
 	})),
 	says("remove it").by(here).weaker(),
 	says("remove the branch").by(here),
+	says("remove `[]` from the list").weaker().by(tree(func(x *place) bool {
+		i := slices.IndexFunc(x.chain, func(n *yaml.Node) bool { return n.Kind == yaml.MappingNode && n.Content[0].Value == "any" })
+		list := x.chain[i].Content[1]
+		list.Content = slices.DeleteFunc(list.Content, func(n *yaml.Node) bool { return slices.Contains(x.chain, n) })
+		return true
+	})),
+	says("write `[]` without `any`").weaker().by(tree(func(x *place) bool {
+		i := slices.IndexFunc(x.chain, func(n *yaml.Node) bool { return n.Kind == yaml.MappingNode && n.Content[0].Value == "any" })
+		*x.chain[i] = *value(x.a[1])
+		return true
+	})),
+	says("write `{any: []}`: one of them holds").by(tree(func(x *place) bool {
+		*x.chain[len(x.chain)-1] = *value("{any: " + x.a[1] + "}")
+		return true
+	})),
 	says("remove the edge").by(here),
 	says("remove the change").by(here),
 	says("remove the change and take <> out of `changed_by`").by(func(e *edit, a []string) []string {

@@ -215,5 +215,7 @@ func readsTime(op *spec.Operation, f *spec.Field) bool {
 
 // compares reports whether a fact compares the field, and asks for more than its presence.
 func compares(x *spec.Fact, f *spec.Field) bool {
-	return x.Op != spec.Present && x.Op != spec.Absent && (x.Left.Field == f || x.Right.Field == f)
+	return slices.ContainsFunc(spec.Leaves([]*spec.Fact{x}), func(y *spec.Fact) bool {
+		return y.Op != spec.Present && y.Op != spec.Absent && (y.Left.Field == f || y.Right.Field == f)
+	})
 }

@@ -100,7 +100,7 @@ func writtenFacts(m *spec.Machine) []*spec.Fact {
 	for _, op := range m.Operations {
 		list = append(list, facts(op)...)
 	}
-	return list
+	return spec.Leaves(list)
 }
 
 func actorInSystem(p *Pass) {
@@ -139,9 +139,11 @@ func actorInSystem(p *Pass) {
 
 // actorIn returns where a fact names the actor.
 func actorIn(f *spec.Fact) (spec.Pos, bool) {
-	for _, t := range []spec.Term{f.Left, f.Right} {
-		if t.Kind == spec.TermActor {
-			return t.Pos, true
+	for _, x := range spec.Leaves([]*spec.Fact{f}) {
+		for _, t := range []spec.Term{x.Left, x.Right} {
+			if t.Kind == spec.TermActor {
+				return t.Pos, true
+			}
 		}
 	}
 	return spec.Pos{}, false

@@ -109,11 +109,11 @@ func unreadInput(p *Pass) {
 func reads(op *spec.Operation, in *spec.Input) bool {
 	named := func(f *spec.Fact) bool { return f.Left.Input == in || f.Right.Input == in }
 	for _, r := range op.Require {
-		if slices.ContainsFunc(r.When, named) {
+		if slices.ContainsFunc(spec.Leaves(r.When), named) {
 			return true
 		}
 	}
-	if slices.ContainsFunc(facts(op), named) {
+	if slices.ContainsFunc(spec.Leaves(facts(op)), named) {
 		return true
 	}
 	for _, e := range effects(op) {

@@ -255,6 +255,16 @@ var (
 // factMutants turns every fact of a list around, and moves its bound.
 func factMutants(facts []*spec.Fact, add adder, what string) {
 	for i, f := range facts {
+		for j, list := range f.Any {
+			if len(f.Any) > 2 {
+				add(func() {
+					changed := *f
+					changed.Any = slices.Delete(slices.Clone(f.Any), j, j+1)
+					facts[i] = &changed
+				}, "%s: drop %s from %s", what, strings.Join(spec.FactTexts(list), " and "), f.Text)
+			}
+			factMutants(list, add, what)
+		}
 		change := func(op spec.FactOp) func() {
 			return func() {
 				changed := *f

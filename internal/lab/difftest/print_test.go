@@ -373,6 +373,8 @@ func typeWords(t spec.Type) string {
 func factList(facts []*spec.Fact) string {
 	return bracket(facts, func(f *spec.Fact) string {
 		switch f.Op {
+		case spec.AnyOf:
+			return "{any: " + bracket(f.Any, factList) + "}"
 		case spec.Present:
 			return f.Left.Text + " is present"
 		case spec.Absent:

@@ -60,6 +60,7 @@ type machine struct {
 	// Of motifs: fields, what creations set them to, states, facts of all states and
 	// rules across records.
 	extras, initial, places, facts, uniques []string
+	ruled                                   []string // facts of all states that are no texts
 }
 
 // pool holds ordinary names and some that get in the way of Go or of each other.
@@ -281,8 +282,11 @@ func (m *machine) head() {
 	if m.chance(5) {
 		facts = append(facts, "created_at <= updated_at")
 	}
-	if len(facts) > 0 {
-		m.printf("invariant: ['%s']\n", strings.Join(facts, "', '"))
+	for i := range facts {
+		facts[i] = "'" + facts[i] + "'"
+	}
+	if facts = append(facts, m.ruled...); len(facts) > 0 {
+		m.printf("invariant: [%s]\n", strings.Join(facts, ", "))
 	}
 }
 

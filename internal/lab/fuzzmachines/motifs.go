@@ -15,7 +15,7 @@ import (
 func (m *machine) motifs() {
 	for _, draw := range []func(){
 		m.people, m.upload, m.purse, m.refund, m.quorum, m.keys, m.alarm, m.lane, m.crossroads,
-		m.bound, m.numbered,
+		m.bound, m.numbered, m.deputy,
 	} {
 		if m.chance(5) {
 			draw()
@@ -303,4 +303,26 @@ func (m *machine) numbered() {
 	low := m.must(fmt.Sprintf("%s %s %d", number, one(m, []string{"<", ">", "!="}), 1+m.IntN(6)))
 	m.does("from: "+m.entrance(), "to: "+busy, fmt.Sprintf("set: {%s: %s}", copied, number))
 	m.does("from: "+busy, "to: "+m.place("terminal: true"), "require: ["+low+"]")
+}
+
+// deputy: one of two may decide, and what is raised has somebody who knows of it.
+func (m *machine) deputy() {
+	chief, deputy := m.extra("string", one(m, []string{"actor", "input"})), m.extra("optional string", "input or absent")
+	raised, boss, count := m.extra("{type: bool, default: false}", ""), m.extra("optional string", ""), m.extra("counter", "")
+	least := 1 + m.IntN(3)
+	m.ruled = append(m.ruled, fmt.Sprintf("{any: ['%s == false', '%s is present']}", raised, boss))
+	done := m.place("terminal: true, invariant: [{any: ['%s >= %d', ['%s == true', '%s is present']]}]", count, least, raised, boss)
+	may := m.mustAny(chief+" == actor", deputy+" == actor")
+	patient := m.mustAny(raised+" == false", fmt.Sprintf("%s < %d", count, 2+m.IntN(4)))
+	from := m.entrance()
+	m.does("from: "+from, "to: same", "require: ["+may+"]", fmt.Sprintf("set: {%s: true, %s: input}", raised, boss))
+	m.does("from: "+from, "require: ["+one(m, []string{may, patient + ", " + may})+"]", "increment: ["+count+"]", "choose:",
+		fmt.Sprintf("  - {when: {any: ['%s >= %d', ['%s == true', '%s == actor']]}, to: %s}", count, least, raised, boss, done), "  - {to: same}")
+}
+
+// mustAny declares a guard of which one fact holds.
+func (m *machine) mustAny(facts ...string) string {
+	name := m.nextName()
+	m.own = append(m.own, fmt.Sprintf("  %s: {when: {any: ['%s']}, error: not_%s}\n", name, strings.Join(facts, "', '"), name))
+	return name
 }

@@ -97,6 +97,13 @@ var motifs = map[string]func(m *spec.Machine) bool{
 			})
 		})
 	},
+	"one of several facts in a guard, a branch and an invariant": func(m *spec.Machine) bool {
+		is := func(f *spec.Fact) bool { return f.Op == spec.AnyOf }
+		return slices.ContainsFunc(m.Invariant, is) && anyOperation(m, func(o *spec.Operation) bool { return anyFact(o, is) }) &&
+			anyOperation(m, func(o *spec.Operation) bool {
+				return slices.ContainsFunc(o.Choose, func(b *spec.Branch) bool { return slices.ContainsFunc(b.When, is) })
+			})
+	},
 	"a `default`": func(m *spec.Machine) bool {
 		return slices.ContainsFunc(m.Fields, func(f *spec.Field) bool { return f.Default != nil })
 	},

@@ -55,6 +55,13 @@ func (m *machine) guard(name string, caller bool) {
 			facts = append(facts, second)
 		}
 		condition = "when: ['" + strings.Join(facts, "', '") + "']"
+		if third := m.fact(caller); len(facts) == 2 && m.chance(3) && third != facts[0] && third != facts[1] {
+			condition = "when: " + one(m, []string{
+				fmt.Sprintf("{any: ['%s', '%s', '%s']}", facts[0], facts[1], third),
+				fmt.Sprintf("{any: [['%s', '%s'], '%s']}", facts[0], facts[1], third),
+				fmt.Sprintf("['%s', {any: ['%s', '%s']}]", facts[0], facts[1], third),
+			})
+		}
 	}
 	message := ""
 	if m.chance(2) {
