@@ -199,12 +199,13 @@ func (s *schemaText) sideTables() {
 	items := []tableItem{
 		{"", `"id" ` + text + " NOT NULL"},
 		{"the revision whose commit asked for it", `"rev" ` + integer + " NOT NULL"},
+		{"of what it asked for, 0 for the first", `"n" ` + integer + " NOT NULL"},
 		{"", `"effect" ` + text + " NOT NULL"},
 		{"the effect's idempotency key", `"key" ` + text + " NOT NULL"},
 		{"", `"attempts" ` + integer + " NOT NULL"},
 		{"", `"due" ` + s.d.time + " NOT NULL"},
 		{"", `"last_error" ` + text + " NOT NULL"},
-		{"", `PRIMARY KEY ("id", "rev")`},
+		{"", `PRIMARY KEY ("id", "rev", "n")`},
 	}
 	if s.checks() {
 		items = append(items, s.checkItems([]sqlCheck{{rule: "attempts is a count", sql: `"attempts" >= 0`}})...)
@@ -214,7 +215,7 @@ func (s *schemaText) sideTables() {
 	s.line("-- What is due of an effect: what was not tried yet, and what was")
 	s.line("DROP INDEX IF EXISTS %s;", s.object("outbox", "due"))
 	for _, part := range []struct{ name, attempts string }{{"fresh", "="}, {"again", ">"}} {
-		s.line("CREATE INDEX IF NOT EXISTS %s ON %s (\"effect\", \"due\", \"id\", \"rev\") WHERE \"attempts\" %s 0;",
+		s.line("CREATE INDEX IF NOT EXISTS %s ON %s (\"effect\", \"due\", \"id\", \"rev\", \"n\") WHERE \"attempts\" %s 0;",
 			s.object("outbox", part.name), s.table("_outbox"), part.attempts)
 	}
 	s.line("")

@@ -105,7 +105,7 @@ func claimed(r driver.Reader, batch []driver.Delivery, until time.Time) (bool, e
 	list, err := r.Outbox(until, 0)
 	for _, d := range batch {
 		if !slices.ContainsFunc(list, func(l driver.Delivery) bool {
-			return l.ID == d.ID && l.Rev == d.Rev && l.Attempts == d.Attempts && l.Due.Equal(until)
+			return l.ID == d.ID && l.Rev == d.Rev && l.N == d.N && l.Attempts == d.Attempts && l.Due.Equal(until)
 		}) {
 			return false, err
 		}
@@ -162,7 +162,7 @@ func (m *Machine[R]) perform(ctx context.Context, d driver.Delivery, begin time.
 		due = driver.Time(later.Until)
 	}
 	err = m.table.Update(ctx, func(tx driver.Tx) error {
-		_, err := tx.Postpone(d.ID, d.Rev, d.Attempts, due, shortText(cause.Error()))
+		_, err := tx.Postpone(d.ID, d.Rev, d.N, d.Attempts, due, shortText(cause.Error()))
 		return err
 	})
 	if err != nil {
@@ -230,7 +230,7 @@ func (m *Machine[R]) release(ctx context.Context, d driver.Delivery) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.options.lease/8)
 	defer cancel()
 	_ = m.table.Update(ctx, func(tx driver.Tx) error {
-		_, err := tx.Postpone(d.ID, d.Rev, d.Attempts, m.now(), d.LastError)
+		_, err := tx.Postpone(d.ID, d.Rev, d.N, d.Attempts, m.now(), d.LastError)
 		return err
 	})
 }
@@ -321,7 +321,7 @@ func (m *Machine[R]) settle(ctx context.Context, d driver.Delivery, op *fsmimpl.
 	if op == nil || op.Then == "" {
 		held := false
 		err := m.table.Update(ctx, func(tx driver.Tx) (err error) {
-			held, err = tx.Settle(d.ID, d.Rev, d.Attempts)
+			held, err = tx.Settle(d.ID, d.Rev, d.N, d.Attempts)
 			return err
 		})
 		if err == nil && !held {
@@ -350,7 +350,7 @@ func (m *Machine[R]) settleThen(ctx context.Context, d driver.Delivery, op, next
 		if gone != nil && !errors.Is(gone, driver.ErrNotFound) {
 			return gone
 		}
-		held, err := tx.Settle(d.ID, d.Rev, d.Attempts)
+		held, err := tx.Settle(d.ID, d.Rev, d.N, d.Attempts)
 		if err != nil {
 			return err
 		}

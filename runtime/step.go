@@ -107,7 +107,7 @@ func (m *Machine[R]) decideStep(s *step[R], c *fsmimpl.Call[R], prev *driver.Row
 	if op.Effect != nil {
 		s.atomic = op.Effect.Atomic
 		if !s.atomic {
-			w.Outbox = &driver.Delivery{ID: id, Rev: e.Rev, Effect: op.Effect.Name, Key: m.effectKey(s), Due: m.now()}
+			w.Outbox = []driver.Delivery{{ID: id, Rev: e.Rev, Effect: op.Effect.Name, Key: m.effectKey(s), Due: m.now()}}
 		}
 	}
 	return nil

@@ -159,7 +159,7 @@ func TestWhatStopsAMigration(t *testing.T) {
 	ingest := read(t, filepath.Join("..", "..", "specs", "ingest.yaml"))
 	for _, tt := range []struct{ name, old, from, to, rows, message string }{
 		{"an effect waits", task, "name: execute_task", "name: run_task",
-			`INSERT INTO "task_outbox" VALUES ('x', 2, 'execute_task', 'k', 0, 1, '');`, "effects wait that the new version never delivers: execute_task"},
+			`INSERT INTO "task_outbox" VALUES ('x', 2, 0, 'execute_task', 'k', 0, 1, '');`, "effects wait that the new version never delivers: execute_task"},
 		{"a field goes", ingest, "type: counter", "type: counter # ", `INSERT INTO "ingest_events" ("id", "rev", "n", "operation", "name", "to_state", "occurred_at", "actor", "reason", "request_n", "fingerprint", "version", "checksum")
 			VALUES ('x', 1, 0, 'enqueue', 'enqueue', 'pending', 1, 'a', '', -1, '', 1, 0);`, "which only a higher version can leave out"},
 	} {

@@ -127,7 +127,7 @@ type Reader interface {
 	// Lag returns what the log holds back now.
 	Lag() (Lag, error)
 	// Outbox returns at most limit deliveries that are due, in the order of (Due, ID,
-	// Rev).
+	// Rev, N).
 	Outbox(due time.Time, limit int) ([]Delivery, error)
 	// Effects returns the names of the effects of which a delivery is due, ascending.
 	// How many deliveries wait under one name does not matter to its cost.
@@ -208,10 +208,10 @@ type Tx interface {
 	Claim(effect string, now, until time.Time, limit int) ([]Delivery, error)
 	// Settle removes a delivery from the outbox. It reports false and does nothing
 	// when the delivery is gone, or is at another attempt than that one.
-	Settle(id string, rev int64, attempt int) (bool, error)
+	Settle(id string, rev, n int64, attempt int) (bool, error)
 	// Postpone notes why an attempt failed, and when the next one is due. It
 	// reports false and does nothing where Settle does.
-	Postpone(id string, rev int64, attempt int, due time.Time, lastError string) (bool, error)
+	Postpone(id string, rev, n int64, attempt int, due time.Time, lastError string) (bool, error)
 	// Restore puts row in the place of what is stored under its id, if anything,
 	// whatever the schema says of moves, and appends the record-only event e,
 	// which gets its N, to its log. Nothing else of the log changes.
@@ -264,20 +264,21 @@ func (e *ConflictError) Error() string { return "the unique rule " + e.Rule + " 
 
 // Write is one step of one record: its row and its event, in one piece.
 type Write struct {
-	Prev      Ref    // what it was decided on; Rev 0 is a creation
-	PrevState string // stored word; empty for a creation
-	Old       *Row   // with Row, where not nil: the whole row it was decided on; ErrMoved unless the stored one is equal, or has its Chain
-	Row       *Row   // the new row; nil for a record-only event
-	Changed   []int  // the columns of Row.Values that differ from the old row, ascending
-	Event     Event  // a record-only event gets its N from the store, which sets it here too
-	Outbox    *Delivery
-	Leave     bool // remove the outbox row of the revision that is left (its effect is of no more use)
+	Prev      Ref        // what it was decided on; Rev 0 is a creation
+	PrevState string     // stored word; empty for a creation
+	Old       *Row       // with Row, where not nil: the whole row it was decided on; ErrMoved unless the stored one is equal, or has its Chain
+	Row       *Row       // the new row; nil for a record-only event
+	Changed   []int      // the columns of Row.Values that differ from the old row, ascending
+	Event     Event      // a record-only event gets its N from the store, which sets it here too
+	Outbox    []Delivery // of this record and revision, with N counted from 0
+	Leave     bool       // remove the first outbox row of the revision that is left (its effect is of no more use)
 }
 
 // Delivery is one effect that waits for being performed.
 type Delivery struct {
 	ID        string
 	Rev       int64 // the revision whose commit asked for it
+	N         int64 // 0 for the first that this commit asked for
 	Effect    string
 	Key       string    // the effect's idempotency key
 	Attempts  int       // how often it was claimed

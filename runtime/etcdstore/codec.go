@@ -291,6 +291,9 @@ func encodeDelivery(d *driver.Delivery) ([]byte, error) {
 	o := &object{b: []byte{'{'}}
 	o.text("id", d.ID)
 	o.integer("rev", d.Rev)
+	if d.N > 0 {
+		o.integer("n", d.N)
+	}
 	o.text("effect", d.Effect)
 	o.text("key", d.Key)
 	o.integer("attempts", int64(d.Attempts))
@@ -304,6 +307,7 @@ func decodeDelivery(text []byte) (driver.Delivery, error) {
 	var doc struct {
 		ID        string `json:"id"`
 		Rev       int64  `json:"rev"`
+		N         int64  `json:"n"`
 		Effect    string `json:"effect"`
 		Key       string `json:"key"`
 		Attempts  int    `json:"attempts"`
@@ -314,7 +318,7 @@ func decodeDelivery(text []byte) (driver.Delivery, error) {
 	if err != nil {
 		return driver.Delivery{}, fmt.Errorf("a delivery: %w", err)
 	}
-	d := driver.Delivery{ID: doc.ID, Rev: doc.Rev, Effect: doc.Effect, Key: doc.Key, Attempts: doc.Attempts, LastError: doc.LastError}
+	d := driver.Delivery{ID: doc.ID, Rev: doc.Rev, N: doc.N, Effect: doc.Effect, Key: doc.Key, Attempts: doc.Attempts, LastError: doc.LastError}
 	if d.Due, err = parseTime(doc.Due); err != nil {
 		return d, fmt.Errorf("a delivery of %q: %w", d.ID, err)
 	}

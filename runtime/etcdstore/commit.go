@@ -28,7 +28,7 @@ func (x *txn) Claim(effect string, now, until time.Time, limit int) ([]driver.De
 	x.rev = look.rev // the keys that it read are known, so that nothing else asks for the revision
 	var claimed []driver.Delivery
 	for _, d := range list {
-		_, err := x.deliver(d.ID, d.Rev, d.Attempts, func(d *driver.Delivery) bool {
+		_, err := x.deliver(d.ID, d.Rev, d.N, d.Attempts, func(d *driver.Delivery) bool {
 			d.Claim(until)
 			claimed = append(claimed, *d)
 			return true
@@ -41,24 +41,24 @@ func (x *txn) Claim(effect string, now, until time.Time, limit int) ([]driver.De
 }
 
 // Settle removes a delivery.
-func (x *txn) Settle(id string, rev int64, attempt int) (bool, error) {
-	return x.deliver(id, rev, attempt, func(*driver.Delivery) bool { return false })
+func (x *txn) Settle(id string, rev, n int64, attempt int) (bool, error) {
+	return x.deliver(id, rev, n, attempt, func(*driver.Delivery) bool { return false })
 }
 
 // Postpone notes a failed attempt.
-func (x *txn) Postpone(id string, rev int64, attempt int, due time.Time, lastError string) (bool, error) {
-	return x.deliver(id, rev, attempt, func(d *driver.Delivery) bool {
+func (x *txn) Postpone(id string, rev, n int64, attempt int, due time.Time, lastError string) (bool, error) {
+	return x.deliver(id, rev, n, attempt, func(d *driver.Delivery) bool {
 		d.Due, d.LastError = due, lastError
 		return true
 	})
 }
 
 // deliver changes a delivery at an attempt, or removes it when f says so.
-func (x *txn) deliver(id string, rev int64, attempt int, f func(*driver.Delivery) (keep bool)) (bool, error) {
+func (x *txn) deliver(id string, rev, n int64, attempt int, f func(*driver.Delivery) (keep bool)) (bool, error) {
 	if x.ended {
 		return false, errEnded
 	}
-	key := x.t.keys.outbox(id, rev)
+	key := x.t.keys.outbox(id, rev, n)
 	d, err := x.waiting(key)
 	if err != nil || d == nil || d.Attempts != attempt {
 		return false, err

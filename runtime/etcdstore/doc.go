@@ -100,8 +100,8 @@
 //	x/INDEX NUL VALUES    the indexes, in their order; of a sequence too, where its group has an absent value
 //	g/INDEX NUL VALUES    put when a group's members change
 //	n/SEQUENCE NUL VALUES the last number of a sequence
-//	o/ID NUL REV          the outbox
-//	d/EFFECT NUL 0|1 DUE NUL ID NUL REV  and when it is due; 0: it was not tried yet
+//	o/ID NUL REV[.N]      the outbox; N: of what a commit asked for beside the first
+//	d/EFFECT NUL 0|1 DUE NUL ID NUL REV[.N]  and when it is due; 0: it was not tried yet
 //
 // Values are JSON. The store uses the deadlines in the records and none of
 // etcd's leases: what leaves a state by time is a transition with an event.

@@ -24,8 +24,8 @@ const (
 	partIndex   = "x/" // index, columns, order, id -> state and id
 	partGroup   = "g/" // index, columns: written when a group's members change
 	partUnique  = "c/" // rule, columns -> the id that has the place
-	partOutbox  = "o/" // id, revision -> the delivery
-	partDue     = "d/" // effect, whether it was tried, due, id, revision
+	partOutbox  = "o/" // id, revision, number -> the delivery
+	partDue     = "d/" // effect, whether it was tried, due, id, revision, number
 	partNumber  = "n/" // sequence, columns -> the last number
 )
 
@@ -60,14 +60,14 @@ func (k keys) batch(requestID string, n int64) string {
 	return k.base + partBatch + requestID + "\x00" + fmt.Sprintf("%09d", n)
 }
 
-func (k keys) outbox(id string, rev int64) string {
-	return k.base + partOutbox + id + "\x00" + place(rev, 0)
+func (k keys) outbox(id string, rev, n int64) string {
+	return k.base + partOutbox + id + "\x00" + place(rev, n)
 }
 
 func (k keys) outboxes(id string) span { return below(k.base + partOutbox + id + "\x00") }
 
 func (k keys) due(d *driver.Delivery) string {
-	return k.dues(d.Effect, d.Attempts > 0) + sortable(d.Due.UnixMicro()) + "\x00" + d.ID + "\x00" + place(d.Rev, 0)
+	return k.dues(d.Effect, d.Attempts > 0) + sortable(d.Due.UnixMicro()) + "\x00" + d.ID + "\x00" + place(d.Rev, d.N)
 }
 
 // dues begins the keys of an effect's deliveries: of those that were tried, or not.

@@ -20,7 +20,7 @@ func TestMigrate(t *testing.T) {
 		t.Fatal(err)
 	}
 	asks := creation("asks")
-	asks.Outbox = &driver.Delivery{ID: "asks", Rev: 1, Effect: "notify", Key: "k", Due: asks.Event.At}
+	asks.Outbox = []driver.Delivery{{ID: "asks", Rev: 1, Effect: "notify", Key: "k", Due: asks.Event.At}}
 	if err := table(t, store).Commit(t.Context(), asks); err != nil {
 		t.Fatal(err)
 	}

@@ -183,7 +183,7 @@ func (r reader) Outbox(due time.Time, limit int) ([]driver.Delivery, error) {
 		return err
 	})
 	slices.SortFunc(list, func(a, b driver.Delivery) int {
-		return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Rev, b.Rev))
+		return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Rev, b.Rev), cmp.Compare(a.N, b.N))
 	})
 	if limit > 0 && len(list) > limit {
 		list = list[:limit]

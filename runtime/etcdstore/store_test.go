@@ -206,7 +206,7 @@ func TestOutboxLeftOver(t *testing.T) {
 	d := newData()
 	tab := table(t, open(t, serve(t, d)))
 	w := creation("p1")
-	w.Outbox = &driver.Delivery{ID: "p1", Rev: 1, Effect: "notify", Key: "k", Due: w.Event.At}
+	w.Outbox = []driver.Delivery{{ID: "p1", Rev: 1, Effect: "notify", Key: "k", Due: w.Event.At}}
 	if err := tab.Commit(t.Context(), w); err != nil {
 		t.Fatal(err)
 	}

@@ -93,7 +93,7 @@ func (x *txn) Write(w *driver.Write) error {
 	}
 	t, e, id := x.t, &w.Event, w.Prev.ID
 	x.last = w
-	row, gone := t.keys.row(id), t.keys.outbox(id, w.Prev.Rev)
+	row, gone := t.keys.row(id), t.keys.outbox(id, w.Prev.Rev, 0)
 	names := []string{row}
 	if e.RequestID != "" {
 		names = append(names, t.requestKeys(e)...)

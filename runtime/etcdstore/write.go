@@ -62,19 +62,20 @@ func (t *table) change(b batch, since int64, w *driver.Write, old *driver.Row, t
 		t.reindex(b, old, w.Row)
 		t.retake(b, old, w.Row)
 		if w.Leave {
-			b.drop(t.keys.outbox(id, w.Prev.Rev))
+			b.drop(t.keys.outbox(id, w.Prev.Rev, 0))
 			if due != nil {
 				b.drop(t.keys.due(due))
 			}
 		}
 	}
-	if w.Outbox != nil {
-		delivery, err := encodeDelivery(w.Outbox)
+	for i := range w.Outbox {
+		d := &w.Outbox[i]
+		delivery, err := encodeDelivery(d)
 		if err != nil {
 			return invalid(err)
 		}
-		b.put(t.keys.outbox(w.Outbox.ID, w.Outbox.Rev), delivery)
-		b.put(t.keys.due(w.Outbox), nil)
+		b.put(t.keys.outbox(d.ID, d.Rev, d.N), delivery)
+		b.put(t.keys.due(d), nil)
 	}
 	b.put(t.keys.written(), nil)
 	return nil

@@ -15,8 +15,8 @@ import (
 type requestKey struct{ id, request string }
 
 type deliveryKey struct {
-	id  string
-	rev int64
+	id     string
+	rev, n int64
 }
 
 // table holds what the store knows of one machine.
@@ -259,7 +259,7 @@ func (t *table) taken(e *driver.Event) bool {
 
 // ask puts a delivery into the outbox.
 func (t *table) ask(tx *Tx, d driver.Delivery) {
-	key := deliveryKey{d.ID, d.Rev}
+	key := deliveryKey{d.ID, d.Rev, d.N}
 	t.outbox[key] = d
 	tx.later(func() { delete(t.outbox, key) })
 }

@@ -162,7 +162,7 @@ func (v *view) due(due time.Time, fits func(*driver.Delivery) bool) (list []driv
 		}
 	}
 	slices.SortFunc(list, func(a, b driver.Delivery) int {
-		return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Rev, b.Rev))
+		return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Rev, b.Rev), cmp.Compare(a.N, b.N))
 	})
 	return list
 }
@@ -245,12 +245,12 @@ func (v *view) Write(w *driver.Write) error {
 			return err
 		}
 		if w.Leave {
-			t.settle(v.tx, deliveryKey{id, w.Prev.Rev})
+			t.settle(v.tx, deliveryKey{id, w.Prev.Rev, 0})
 		}
 	}
 	t.note(v.tx, cloneEvent(*e))
-	if w.Outbox != nil {
-		t.ask(v.tx, *w.Outbox)
+	for _, d := range w.Outbox {
+		t.ask(v.tx, d)
 	}
 	return nil
 }
@@ -301,30 +301,30 @@ func (v *view) Claim(effect string, now, until time.Time, limit int) ([]driver.D
 
 // put changes a delivery that is there.
 func (v *view) put(d driver.Delivery) {
-	t, key := v.table, deliveryKey{d.ID, d.Rev}
+	t, key := v.table, deliveryKey{d.ID, d.Rev, d.N}
 	old := t.outbox[key]
 	t.outbox[key] = d
 	v.tx.later(func() { t.outbox[key] = old })
 }
 
 // at returns a delivery at an attempt, if it is there.
-func (v *view) at(id string, rev int64, attempt int) (driver.Delivery, bool) {
-	d, ok := v.table.outbox[deliveryKey{id, rev}]
+func (v *view) at(id string, rev, n int64, attempt int) (driver.Delivery, bool) {
+	d, ok := v.table.outbox[deliveryKey{id, rev, n}]
 	return d, ok && d.Attempts == attempt
 }
 
 // Settle removes a delivery.
-func (v *view) Settle(id string, rev int64, attempt int) (bool, error) {
-	_, ok := v.at(id, rev, attempt)
+func (v *view) Settle(id string, rev, n int64, attempt int) (bool, error) {
+	_, ok := v.at(id, rev, n, attempt)
 	if ok {
-		v.table.settle(v.tx, deliveryKey{id, rev})
+		v.table.settle(v.tx, deliveryKey{id, rev, n})
 	}
 	return ok, nil
 }
 
 // Postpone notes a failed attempt.
-func (v *view) Postpone(id string, rev int64, attempt int, due time.Time, lastError string) (bool, error) {
-	d, ok := v.at(id, rev, attempt)
+func (v *view) Postpone(id string, rev, n int64, attempt int, due time.Time, lastError string) (bool, error) {
+	d, ok := v.at(id, rev, n, attempt)
 	if ok {
 		d.Due, d.LastError = due, lastError
 		v.put(d)

@@ -19,7 +19,7 @@ import (
 
 // published are the tables of a machine, with an order of their rows.
 var published = map[string]string{
-	"fsm_meta": "machine", "parcel": "id", "parcel_events": "id, rev, n", "parcel_outbox": "id, rev", "parcel_groups": "name, key",
+	"fsm_meta": "machine", "parcel": "id", "parcel_events": "id, rev, n", "parcel_outbox": "id, rev, n", "parcel_groups": "name, key",
 }
 
 // Under a publication with a subscriber that applies it, calls go on, and Purge, Redact, Forget and Migrate

@@ -194,8 +194,8 @@ func TestTablesAreRenamed(t *testing.T) {
 	alone := map[string]func() error{}
 	for name, f := range map[string]func(tx fsm.Tx) error{ // each alone would change what is stored
 		"claim":    func(tx fsm.Tx) error { _, err := tx.Claim("notify", now, now.Add(time.Hour), 1); return err },
-		"settle":   func(tx fsm.Tx) error { _, err := tx.Settle("p19", 4, 0); return err },
-		"postpone": func(tx fsm.Tx) error { _, err := tx.Postpone("p19", 4, 0, now, "late"); return err },
+		"settle":   func(tx fsm.Tx) error { _, err := tx.Settle("p19", 4, 0, 0); return err },
+		"postpone": func(tx fsm.Tx) error { _, err := tx.Postpone("p19", 4, 0, 0, now, "late"); return err },
 		"purge":    func(tx fsm.Tx) error { _, err := tx.Purge(write); return err },
 		"forget":   func(tx fsm.Tx) error { _, err := tx.Forget("p18", now); return err },
 		"restore":  func(tx fsm.Tx) error { e := mark; return tx.Restore(&row, &e) },

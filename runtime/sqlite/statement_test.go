@@ -128,7 +128,7 @@ func TestOneDeliveryIsPostponed(t *testing.T) {
 	w2 := step(w1, "start", "in_progress", "r2", map[int]any{4: start})
 	other := lease("e2", "j2", 1)
 	for _, w := range []*driver.Write{w1, w2, other} {
-		w.Outbox = &driver.Delivery{ID: w.Row.ID, Rev: w.Row.Rev, Effect: "notify", Key: "k", Due: start}
+		w.Outbox = []driver.Delivery{{ID: w.Row.ID, Rev: w.Row.Rev, Effect: "notify", Key: "k", Due: start}}
 		if err := tab.Commit(ctx, w); err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +148,7 @@ func TestOneDeliveryIsPostponed(t *testing.T) {
 		return got
 	}
 	if err := tab.Update(ctx, func(tx fsm.Tx) error {
-		_, err := tx.Postpone("e1", 1, 0, start.Add(time.Minute), "gone")
+		_, err := tx.Postpone("e1", 1, 0, 0, start.Add(time.Minute), "gone")
 		return err
 	}); err != nil {
 		t.Fatal(err)
@@ -157,7 +157,7 @@ func TestOneDeliveryIsPostponed(t *testing.T) {
 		t.Errorf("postponed (-want +got):\n%s", d)
 	}
 	if err := tab.Update(ctx, func(tx fsm.Tx) error {
-		_, err := tx.Settle("e1", 2, 0)
+		_, err := tx.Settle("e1", 2, 0, 0)
 		return err
 	}); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ var outboxColumns = []struct {
 }{
 	{"id", driver.KindString, func(d *driver.Delivery) any { return d.ID }},
 	{"rev", driver.KindInt, func(d *driver.Delivery) any { return d.Rev }},
+	{"n", driver.KindInt, func(d *driver.Delivery) any { return d.N }},
 	{"effect", driver.KindString, func(d *driver.Delivery) any { return d.Effect }},
 	{"key", driver.KindString, func(d *driver.Delivery) any { return d.Key }},
 	{"attempts", driver.KindInt, func(d *driver.Delivery) any { return int64(d.Attempts) }},

@@ -21,7 +21,7 @@ import (
 func step(change func(w *driver.Write)) *driver.Write {
 	w := &driver.Write{Prev: driver.Ref{ID: "x", Rev: 3}, PrevState: "on", Row: &driver.Row{ID: "x", State: "off", Rev: 4},
 		Event:  driver.Event{ID: "x", Rev: 4, Operation: "go", From: "on", To: "off", RequestN: -1},
-		Outbox: &driver.Delivery{ID: "x", Rev: 4, Effect: "e", Key: "k"}}
+		Outbox: []driver.Delivery{{ID: "x", Rev: 4, Effect: "e", Key: "k"}}}
 	change(w)
 	return w
 }
@@ -41,7 +41,7 @@ func TestWhoSharesAStatement(t *testing.T) {
 	one, two, enters, within := unique(1), unique(2), unique(1, "off"), unique(1, "on", "off")
 	moved := step(func(w *driver.Write) { w.Row.Values, w.Changed = []any{"v"}, []int{0} })
 	creation := step(func(w *driver.Write) {
-		w.Prev.Rev, w.PrevState, w.Row.Rev, w.Event.Rev, w.Event.From, w.Outbox.Rev = 0, "", 1, 1, "", 1
+		w.Prev.Rev, w.PrevState, w.Row.Rev, w.Event.Rev, w.Event.From, w.Outbox[0].Rev = 0, "", 1, 1, "", 1
 	})
 	base := step(func(*driver.Write) {})
 	valued := func(w *driver.Write) *driver.Write { row := *w.Row; row.Values, w.Row = []any{"v"}, &row; return w }
@@ -65,15 +65,15 @@ func TestWhoSharesAStatement(t *testing.T) {
 		"without an effect":           {base, step(func(w *driver.Write) { w.Outbox = nil }), tab, true},
 		"no row":                      {base, step(func(w *driver.Write) { w.Row = nil }), tab, false},
 		"a later event of a revision": {base, step(func(w *driver.Write) { w.Event.N = 1 }), tab, false},
-		"an event of another record":  {base, step(func(w *driver.Write) { w.Event.ID, w.Outbox.ID = "y", "y" }), tab, false},
+		"an event of another record":  {base, step(func(w *driver.Write) { w.Event.ID, w.Outbox[0].ID = "y", "y" }), tab, false},
 		"a row of another record":     {base, step(func(w *driver.Write) { w.Row.ID = "y" }), tab, false},
 		"after another record":        {base, step(func(w *driver.Write) { w.Prev.ID = "y" }), tab, false},
 		"a row of another revision":   {base, step(func(w *driver.Write) { w.Row.Rev = 5 }), tab, false},
-		"a revision left out":         {base, step(func(w *driver.Write) { w.Row.Rev, w.Event.Rev, w.Outbox.Rev = 5, 5, 5 }), tab, false},
+		"a revision left out":         {base, step(func(w *driver.Write) { w.Row.Rev, w.Event.Rev, w.Outbox[0].Rev = 5, 5, 5 }), tab, false},
 		"an event to elsewhere":       {base, step(func(w *driver.Write) { w.Event.To = "on" }), tab, false},
 		"an event from elsewhere":     {base, step(func(w *driver.Write) { w.Event.From = "off" }), tab, false},
-		"an effect of another record": {base, step(func(w *driver.Write) { w.Outbox.ID = "y" }), tab, false},
-		"an effect of another step":   {base, step(func(w *driver.Write) { w.Outbox.Rev = 3 }), tab, false},
+		"an effect of another record": {base, step(func(w *driver.Write) { w.Outbox[0].ID = "y" }), tab, false},
+		"an effect of another step":   {base, step(func(w *driver.Write) { w.Outbox[0].Rev = 3 }), tab, false},
 	} {
 		first := tab
 		if c.t != other {
@@ -256,7 +256,7 @@ func TestNothingIsBehindWithoutAnOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	tab.order = logOrder{}
-	a, b := step(func(*driver.Write) {}), step(func(w *driver.Write) { w.Prev.ID, w.Row.ID, w.Event.ID, w.Outbox.ID = "y", "y", "y", "y" })
+	a, b := step(func(*driver.Write) {}), step(func(w *driver.Write) { w.Prev.ID, w.Row.ID, w.Event.ID, w.Outbox[0].ID = "y", "y", "y", "y" })
 	for name, ws := range map[string][]*driver.Write{
 		"one":  {a},
 		"many": {a, b},
@@ -333,7 +333,7 @@ func TestUnsoundWrites(t *testing.T) {
 		"an event of another revision":          func(w *driver.Write) { w.Event.Rev = 9 },
 		"an event to elsewhere":                 func(w *driver.Write) { w.Event.To = "on" },
 		"an event from elsewhere":               func(w *driver.Write) { w.Event.From = "off" },
-		"a delivery of another record":          func(w *driver.Write) { w.Outbox.ID = "y" },
+		"a delivery of another record":          func(w *driver.Write) { w.Outbox[0].ID = "y" },
 		"an event that records a call":          func(w *driver.Write) { w.Event.N = 1 },
 		"a row with a column that is not there": func(w *driver.Write) { w.Row.Values = []any{"v"} },
 	} {

@@ -102,7 +102,7 @@ func TestABatchWritesWhatEachWriteDoes(t *testing.T) {
 		}},
 		{"what led to it", false, func(w *driver.Write) { w.Event.Cause, w.Event.Guard = "other", "late" }},
 		{"an effect", false, func(w *driver.Write) {
-			w.Outbox = &driver.Delivery{ID: w.Prev.ID, Rev: 2, Effect: "carry", Key: "k", Attempts: 1, Due: w.Row.UpdatedAt}
+			w.Outbox = []driver.Delivery{{ID: w.Prev.ID, Rev: 2, Effect: "carry", Key: "k", Attempts: 1, Due: w.Row.UpdatedAt}}
 		}},
 		{"an effect that is left", false, func(w *driver.Write) { w.Leave = true }},
 		{"a creation", true, func(*driver.Write) {}},
@@ -111,7 +111,7 @@ func TestABatchWritesWhatEachWriteDoes(t *testing.T) {
 			w.Row.State, w.Event.To, w.Row.Values[3], w.Row.Values[6] = "shelved", "shelved", "bob", nil
 		}},
 		{"a creation with an effect", true, func(w *driver.Write) {
-			w.Outbox = &driver.Delivery{ID: w.Prev.ID, Rev: 1, Effect: "carry", Key: "k", Due: w.Row.UpdatedAt.Add(time.Hour)}
+			w.Outbox = []driver.Delivery{{ID: w.Prev.ID, Rev: 1, Effect: "carry", Key: "k", Due: w.Row.UpdatedAt.Add(time.Hour)}}
 		}},
 	}
 	// of returns the write of a kind, ready to be made.
@@ -126,7 +126,7 @@ func TestABatchWritesWhatEachWriteDoes(t *testing.T) {
 		if _, err := write(ctx, s, text, args, nil); err != nil {
 			t.Fatal(err)
 		}
-		texts(`INSERT INTO "parcel_outbox" VALUES ($1, 1, 'old', 'k', 0, now(), '') RETURNING ''`, id)
+		texts(`INSERT INTO "parcel_outbox" VALUES ($1, 1, 0, 'old', 'k', 0, now(), '') RETURNING ''`, id)
 		return moved(id, k.change)
 	}
 	left := func(id string) string {

@@ -40,7 +40,7 @@ func TestPlansOfBatches(t *testing.T) {
 	send := func(id string) *driver.Write {
 		return parcelStep(id, func(w *driver.Write) {
 			w.Old, w.Leave = &driver.Row{Values: make([]any, len(tab.schema.Columns))}, true
-			w.Outbox = &driver.Delivery{ID: id, Rev: w.Row.Rev}
+			w.Outbox = []driver.Delivery{{ID: id, Rev: w.Row.Rev}}
 		})
 	}
 	for name, writes := range map[string][]*driver.Write{

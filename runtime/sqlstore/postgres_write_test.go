@@ -35,7 +35,7 @@ func parcelStep(id string, change func(w *driver.Write)) *driver.Write {
 		w.Old = &driver.Row{ID: id, State: "waiting", Rev: 3, CreatedAt: at(1), UpdatedAt: at(4), Values: values(id+"'s old", 7)}
 	}
 	if w.Outbox != nil {
-		w.Outbox = &driver.Delivery{ID: id, Rev: w.Row.Rev, Effect: "carry", Key: id + "'s key", Attempts: 2, Due: at(5), LastError: id + "'s error"}
+		w.Outbox = []driver.Delivery{{ID: id, Rev: w.Row.Rev, Effect: "carry", Key: id + "'s key", Attempts: 2, Due: at(5), LastError: id + "'s error"}}
 	}
 	if w.Prev.Rev == 0 {
 		w.PrevState, w.Row.Rev, w.Event.Rev, w.Event.From = "", 1, 1, ""
@@ -51,7 +51,7 @@ func TestTextsOfWrites(t *testing.T) {
 	created := func(w *driver.Write) { w.Prev.Rev = 0 }
 	stays := func(w *driver.Write) { w.Row.State, w.Event.To, w.Changed = "waiting", "waiting", []int{4, 7} }
 	held := func(w *driver.Write) { w.Old, w.Changed = &driver.Row{}, []int{0} }
-	asks := func(w *driver.Write) { w.Outbox, w.Changed = &driver.Delivery{}, []int{3, 9} }
+	asks := func(w *driver.Write) { w.Outbox, w.Changed = []driver.Delivery{{}}, []int{3, 9} }
 	leaves := func(w *driver.Write) { w.Leave = true }
 	names := func(w *driver.Write) { w.Changed = []int{3} }
 	bareEvent := func(w *driver.Write) {

@@ -250,7 +250,7 @@ func (r *reader) deliveries(text string, args ...any) ([]driver.Delivery, error)
 	var list []driver.Delivery
 	err := r.each(text, args, func(rows Rows) error {
 		var d driver.Delivery
-		err := rows.Scan(&d.ID, &d.Rev, &d.Effect, &d.Key, &d.Attempts, (*instant)(&d.Due), &d.LastError)
+		err := rows.Scan(&d.ID, &d.Rev, &d.N, &d.Effect, &d.Key, &d.Attempts, (*instant)(&d.Due), &d.LastError)
 		list = append(list, d)
 		return err
 	})

@@ -9,11 +9,12 @@ import (
 
 // shape is what the text of a statement depends on.
 type shape struct {
-	extent                                          extent
-	many, create, state, old, outbox, leave, places bool
-	sealed                                          bool  // of some it is compared by its chain
-	each                                            bool  // all writes are compared column by column
-	mixed                                           uint8 // what the writes differ in
+	extent                                  extent
+	many, create, state, old, leave, places bool
+	outbox                                  int   // how much a write asks for, at most
+	sealed                                  bool  // of some it is compared by its chain
+	each                                    bool  // all writes are compared column by column
+	mixed                                   uint8 // what the writes differ in
 
 	changed string // a byte per column of the row: 1 where it changes, cleared where it becomes absent
 	absent  uint32 // a bit per column of the event: all writes lack it
@@ -52,7 +53,7 @@ func (b *builder) shapeOf(how extent) shape {
 		s.state, s.each = s.state || w.Row.State != w.PrevState, s.each && byColumns(w)
 		s.old = s.old || byColumns(w) && !s.create
 		s.sealed = s.sealed || byChain(w) && !s.create
-		s.outbox, s.leave = s.outbox || w.Outbox != nil, s.leave || w.Leave && !s.create
+		s.outbox, s.leave = max(s.outbox, len(w.Outbox)), s.leave || w.Leave && !s.create
 		s.places = s.places || s.many && s.create && len(b.t.placesOf(w.Row)) > 0
 		s.absent &= absentIn(&w.Event)
 		for _, c := range w.Changed {

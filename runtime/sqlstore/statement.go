@@ -31,9 +31,9 @@ type statements struct {
 	insertOutbox string
 	leave        string // id, rev
 	fresh, again string // effect, due, limit: locks what has no attempt, and what has
-	claim        string // until, id, rev
-	settle       string // id, rev, attempt
-	postpone     string // due, error, id, rev, attempt
+	claim        string // until, id, rev, n
+	settle       string // id, rev, n, attempt
+	postpone     string // due, error, id, rev, n, attempt
 	number       string // name, key
 	putNumber    string // name, key, number
 	requestInLog string // id, request id
@@ -109,7 +109,7 @@ func (t *table) build() {
 		events:  t.statement(`%s WHERE "id" = ? AND ("rev", "n") > (?, ?)%s ORDER BY "rev", "n"%s`, selectEvents, t.same, limit),
 		request: t.statement(`%s WHERE "id" = ? AND "request_id" = ? ORDER BY "rev", "n"`, selectEvents),
 		batch:   t.statement(`%s WHERE "request_id" = ? AND "request_n" >= 0 ORDER BY "request_n"`, selectEvents),
-		outbox:  t.statement(`SELECT %s FROM %s WHERE "due" <= ?%s ORDER BY "due", "id", "rev"%s`, outboxList, outbox, t.same, limit),
+		outbox:  t.statement(`SELECT %s FROM %s WHERE "due" <= ?%s ORDER BY "due", "id", "rev", "n"%s`, outboxList, outbox, t.same, limit),
 		effects: t.effectsOf(outbox),
 		fresh:   t.dueOf(outbox, "=", limit),
 		again:   t.dueOf(outbox, ">", limit),
@@ -129,10 +129,10 @@ func (t *table) build() {
 		requestInLog: t.statement(`SELECT 1 FROM %s WHERE "id" = ? AND "request_id" = ?`, events),
 		batchInLog:   t.statement(`SELECT 1 FROM %s WHERE "request_id" = ? AND "request_n" = ? AND "request_n" >= 0`, events),
 		insertOutbox: t.statement(`INSERT INTO %s (%s) VALUES (%s)`, outbox, outboxList, places(len(outboxColumns))),
-		leave:        t.statement(`DELETE FROM %s WHERE "id" = ? AND "rev" = ?`, outbox),
-		claim:        t.statement(`UPDATE %s SET "attempts" = ?, "due" = ? WHERE "id" = ? AND "rev" = ?%s`, outbox, t.same),
-		settle:       t.statement(`DELETE FROM %s WHERE "id" = ? AND "rev" = ? AND "attempts" = ?%s`, outbox, t.same),
-		postpone:     t.statement(`UPDATE %s SET "due" = ?, "last_error" = ? WHERE "id" = ? AND "rev" = ? AND "attempts" = ?%s`, outbox, t.same),
+		leave:        t.statement(`DELETE FROM %s WHERE "id" = ? AND "rev" = ? AND "n" = 0`, outbox),
+		claim:        t.statement(`UPDATE %s SET "attempts" = ?, "due" = ? WHERE "id" = ? AND "rev" = ? AND "n" = ?%s`, outbox, t.same),
+		settle:       t.statement(`DELETE FROM %s WHERE "id" = ? AND "rev" = ? AND "n" = ? AND "attempts" = ?%s`, outbox, t.same),
+		postpone:     t.statement(`UPDATE %s SET "due" = ?, "last_error" = ? WHERE "id" = ? AND "rev" = ? AND "n" = ? AND "attempts" = ?%s`, outbox, t.same),
 		number:       t.statement(`SELECT "number" FROM %s WHERE "name" = ? AND "key" = ?`, groups),
 		putNumber: t.statement(`INSERT INTO %s ("name", "key", "number") VALUES (?, ?, ?) ON CONFLICT ("name", "key") DO UPDATE SET "number" = excluded."number"`,
 			groups),
@@ -157,7 +157,7 @@ func (t *table) effectsOf(outbox string) string {
 
 // dueOf writes the query that locks what is due of one effect.
 func (t *table) dueOf(outbox, attempts, limit string) string {
-	return t.statement(`SELECT %s FROM %s WHERE "effect" = ? AND "attempts" %s 0 AND "due" <= ?%s ORDER BY "due", "id", "rev"%s`,
+	return t.statement(`SELECT %s FROM %s WHERE "effect" = ? AND "attempts" %s 0 AND "due" <= ?%s ORDER BY "due", "id", "rev", "n"%s`,
 		outboxList, outbox, attempts, t.same, limit) + t.dialect.lock()
 }
 

@@ -323,19 +323,17 @@ func (x *txn) move(w *driver.Write) error {
 	return nil
 }
 
-func (x *txn) ask(d *driver.Delivery) error {
-	if d == nil {
-		return nil
+func (x *txn) ask(list []driver.Delivery) error {
+	for j := range list {
+		args := make([]any, len(outboxColumns))
+		for i := range outboxColumns {
+			args[i] = x.t.bind(outboxColumns[i].value(&list[j]))
+		}
+		if n, err := x.change(x.t.sql.insertOutbox, args...); err != nil || n != 1 {
+			return x.t.fault("ask for effect "+list[j].Effect, err)
+		}
 	}
-	args := make([]any, len(outboxColumns))
-	for i := range outboxColumns {
-		args[i] = x.t.bind(outboxColumns[i].value(d))
-	}
-	n, err := x.change(x.t.sql.insertOutbox, args...)
-	if err == nil && n == 1 {
-		return nil
-	}
-	return x.t.fault("ask for effect "+d.Effect, err)
+	return nil
 }
 
 // others counts the rows that fit and hold a condition, one id aside.
@@ -497,7 +495,7 @@ func (x *txn) Claim(effect string, now, until time.Time, limit int) ([]driver.De
 	for i := range list {
 		d := &list[i]
 		d.Claim(until)
-		if _, err := x.change(x.t.sql.claim, d.Attempts, x.t.bind(until), d.ID, d.Rev); err != nil {
+		if _, err := x.change(x.t.sql.claim, d.Attempts, x.t.bind(until), d.ID, d.Rev, d.N); err != nil {
 			return nil, err
 		}
 	}
@@ -505,13 +503,13 @@ func (x *txn) Claim(effect string, now, until time.Time, limit int) ([]driver.De
 }
 
 // Settle removes a delivery.
-func (x *txn) Settle(id string, rev int64, attempt int) (bool, error) {
-	n, err := x.change(x.t.sql.settle, id, rev, attempt)
-	return n > 0, err
+func (x *txn) Settle(id string, rev, n int64, attempt int) (bool, error) {
+	count, err := x.change(x.t.sql.settle, id, rev, n, attempt)
+	return count > 0, err
 }
 
 // Postpone notes a failed attempt.
-func (x *txn) Postpone(id string, rev int64, attempt int, due time.Time, lastError string) (bool, error) {
-	n, err := x.change(x.t.sql.postpone, x.t.bind(due), lastError, id, rev, attempt)
-	return n > 0, err
+func (x *txn) Postpone(id string, rev, n int64, attempt int, due time.Time, lastError string) (bool, error) {
+	count, err := x.change(x.t.sql.postpone, x.t.bind(due), lastError, id, rev, n, attempt)
+	return count > 0, err
 }

@@ -44,7 +44,8 @@ type builder struct {
 type cells struct {
 	id, rev, from, state, created, updated string // rev is that of the row of before
 	leave, compare, chain, places, sum     string
-	values, old, event, outbox             []string // old: created_at and updated_at first
+	values, old, event                     []string   // old: created_at and updated_at first
+	outbox                                 [][]string // of what a write asks for, one after the other
 }
 
 // composed is a text that is kept, with the bits of the event's columns that are cells, and how
@@ -227,15 +228,17 @@ func (b *builder) sendMore(c *cells, made *composed) {
 		}
 		c.event, c.sum = b.noted(c.event, where), where // the checksum is the last one
 	}
-	if k.outbox {
-		for _, o := range outboxColumns[2:] {
-			c.outbox = b.noted(c.outbox, b.cell("o_", o.name, o.kind, func(i int) any {
-				if d := ws[i].Outbox; d != nil {
-					return o.value(d)
+	for n := range k.outbox {
+		var delivery []string
+		for _, o := range outboxColumns[3:] {
+			delivery = b.noted(delivery, b.cell(fmt.Sprintf("o%d_", n), o.name, o.kind, func(i int) any {
+				if list := ws[i].Outbox; n < len(list) {
+					return o.value(&list[n])
 				}
 				return nil
 			}))
 		}
+		c.outbox = append(c.outbox, delivery)
 	}
 	if k.many && k.leave {
 		c.leave = b.cell("", "leave", driver.KindBool, func(i int) any { return ws[i].Leave })
@@ -463,16 +466,17 @@ func (b *builder) putBatch() {
 // putOutbox writes what goes into the outbox, and what leaves it.
 func (b *builder) putOutbox(c *cells) {
 	k, outbox := &b.key, b.t.part("_outbox")
-	if k.outbox {
-		b.put(", o AS (INSERT INTO ", outbox, " (", outboxList, ") SELECT ", c.id, ", ", b.revision(c), ", ",
-			strings.Join(c.outbox, ", "), " FROM w AS i")
+	for n, delivery := range c.outbox {
+		number := strconv.Itoa(n)
+		b.put(", o", number, " AS (INSERT INTO ", outbox, " (", outboxList, ") SELECT ", c.id, ", ", b.revision(c), ", ", number, ", ",
+			strings.Join(delivery, ", "), " FROM w AS i")
 		if k.many {
-			b.put(" WHERE ", c.outbox[0], " IS NOT NULL")
+			b.put(" WHERE ", delivery[0], " IS NOT NULL")
 		}
 		b.put(")")
 	}
 	if k.leave {
-		b.put(", d AS (DELETE FROM ", outbox, ` AS x USING w AS i WHERE x."id" = `, c.id, ` AND x."rev" = `, c.rev)
+		b.put(", d AS (DELETE FROM ", outbox, ` AS x USING w AS i WHERE x."id" = `, c.id, ` AND x."rev" = `, c.rev, ` AND x."n" = 0`)
 		if k.many {
 			b.put(" AND ", c.leave)
 		}
@@ -523,7 +527,17 @@ func plain(w *driver.Write) bool {
 	e := &w.Event
 	return w.Row != nil && e.N == 0 &&
 		e.ID == w.Row.ID && e.ID == w.Prev.ID && e.Rev == w.Row.Rev && e.Rev == w.Prev.Rev+1 &&
-		e.To == w.Row.State && e.From == w.PrevState && (w.Outbox == nil || w.Outbox.ID == e.ID && w.Outbox.Rev == e.Rev)
+		e.To == w.Row.State && e.From == w.PrevState && asked(w)
+}
+
+// asked reports whether what a write asks for is said to be of its step, in order.
+func asked(w *driver.Write) bool {
+	for i := range w.Outbox {
+		if d := &w.Outbox[i]; d.ID != w.Event.ID || d.Rev != w.Event.Rev || d.N != int64(i) {
+			return false
+		}
+	}
+	return true
 }
 
 // sound refuses a write that is none.

@@ -121,19 +121,21 @@ CREATE TABLE IF NOT EXISTS "job_outbox" (
     "id" text COLLATE "C" NOT NULL,
     -- the revision whose commit asked for it
     "rev" bigint NOT NULL,
+    -- of what it asked for, 0 for the first
+    "n" bigint NOT NULL,
     "effect" text COLLATE "C" NOT NULL,
     -- the effect's idempotency key
     "key" text COLLATE "C" NOT NULL,
     "attempts" bigint NOT NULL,
     "due" timestamptz NOT NULL,
     "last_error" text COLLATE "C" NOT NULL,
-    PRIMARY KEY ("id", "rev"),
+    PRIMARY KEY ("id", "rev", "n"),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
 );
 -- What is due of an effect: what was not tried yet, and what was
 DROP INDEX IF EXISTS "job_outbox_due";
-CREATE INDEX IF NOT EXISTS "job_outbox_fresh" ON "job_outbox" ("effect", "due", "id", "rev") WHERE "attempts" = 0;
-CREATE INDEX IF NOT EXISTS "job_outbox_again" ON "job_outbox" ("effect", "due", "id", "rev") WHERE "attempts" > 0;
+CREATE INDEX IF NOT EXISTS "job_outbox_fresh" ON "job_outbox" ("effect", "due", "id", "rev", "n") WHERE "attempts" = 0;
+CREATE INDEX IF NOT EXISTS "job_outbox_again" ON "job_outbox" ("effect", "due", "id", "rev", "n") WHERE "attempts" > 0;
 
 -- One row per group of records that a rule looks at together: it is locked
 -- while the rule is decided, and holds the last number of a sequence.
@@ -204,6 +206,7 @@ COMMENT ON COLUMN "job_events"."checksum" IS 'CRC-32C over the event';
 COMMENT ON COLUMN "job_events"."chain" IS 'over the sums of this event and all before it; see Event.Chain';
 COMMENT ON TABLE "job_outbox" IS 'Effects that wait for being performed.';
 COMMENT ON COLUMN "job_outbox"."rev" IS 'the revision whose commit asked for it';
+COMMENT ON COLUMN "job_outbox"."n" IS 'of what it asked for, 0 for the first';
 COMMENT ON COLUMN "job_outbox"."key" IS 'the effect''s idempotency key';
 COMMENT ON TABLE "job_groups" IS 'One row per group of records that a rule looks at together: it is locked while the rule is decided, and holds the last number of a sequence.';
 COMMENT ON COLUMN "job_groups"."name" IS 'of the guard or the sequence';

@@ -108,19 +108,21 @@ CREATE TABLE IF NOT EXISTS "jobstate_outbox" (
     "id" TEXT NOT NULL,
     -- the revision whose commit asked for it
     "rev" INTEGER NOT NULL,
+    -- of what it asked for, 0 for the first
+    "n" INTEGER NOT NULL,
     "effect" TEXT NOT NULL,
     -- the effect's idempotency key
     "key" TEXT NOT NULL,
     "attempts" INTEGER NOT NULL,
     "due" INTEGER NOT NULL,
     "last_error" TEXT NOT NULL,
-    PRIMARY KEY ("id", "rev"),
+    PRIMARY KEY ("id", "rev", "n"),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
 ) STRICT, WITHOUT ROWID;
 -- What is due of an effect: what was not tried yet, and what was
 DROP INDEX IF EXISTS "jobstate_outbox_due";
-CREATE INDEX IF NOT EXISTS "jobstate_outbox_fresh" ON "jobstate_outbox" ("effect", "due", "id", "rev") WHERE "attempts" = 0;
-CREATE INDEX IF NOT EXISTS "jobstate_outbox_again" ON "jobstate_outbox" ("effect", "due", "id", "rev") WHERE "attempts" > 0;
+CREATE INDEX IF NOT EXISTS "jobstate_outbox_fresh" ON "jobstate_outbox" ("effect", "due", "id", "rev", "n") WHERE "attempts" = 0;
+CREATE INDEX IF NOT EXISTS "jobstate_outbox_again" ON "jobstate_outbox" ("effect", "due", "id", "rev", "n") WHERE "attempts" > 0;
 
 -- One row per group of records that a rule looks at together: it is locked
 -- while the rule is decided, and holds the last number of a sequence.

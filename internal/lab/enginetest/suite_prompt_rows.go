@@ -218,14 +218,15 @@ func (p *prompt) attackLog() {
 func (p *prompt) attackSides() {
 	outbox, groups := p.m.Name+"_outbox", p.m.Name+"_groups"
 	effect := literals{
-		"id": "'e'", "rev": "2", "effect": "'x'", "key": "'k'", "attempts": "0", "due": p.literal(world.Noon), "last_error": "''",
+		"id": "'e'", "rev": "2", "n": "0", "effect": "'x'", "key": "'k'", "attempts": "0", "due": p.literal(world.Noon), "last_error": "''",
 	}
 	p.attackColumns(outbox, effect, []column{
-		{"id", spec.KindString, false}, {"rev", spec.KindInt, false}, {"effect", spec.KindString, false}, {"key", spec.KindString, false},
+		{"id", spec.KindString, false}, {"rev", spec.KindInt, false}, {"n", spec.KindInt, false}, {"effect", spec.KindString, false}, {"key", spec.KindString, false},
 		{"attempts", spec.KindInt, false}, {"due", spec.KindTime, false}, {"last_error", spec.KindString, false},
 	})
 	p.refused("an effect with less than no attempts", insert(outbox, effect.with("attempts", "-1")))
-	p.refused("a second effect of one revision", insert(outbox, effect), insert(outbox, effect.with("effect", "'y'", "key", "'l'")))
+	p.refused("two effects in one place of a revision", insert(outbox, effect), insert(outbox, effect.with("effect", "'y'", "key", "'l'")))
+	p.taken("two effects of one revision", insert(outbox, effect), insert(outbox, effect.with("n", "1")))
 	p.taken("effects of two revisions", insert(outbox, effect), insert(outbox, effect.with("rev", "3")))
 	p.taken("effects of two records", insert(outbox, effect), insert(outbox, effect.with("id", "'f'")))
 

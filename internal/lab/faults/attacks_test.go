@@ -113,7 +113,7 @@ var attacks = []attack{
 	{name: "UPDATE OR REPLACE of an event", only: "sqlite", sql: []string{`UPDATE OR REPLACE execution_events SET rev = 2 WHERE id = 'done' AND rev = 3`}},
 	{name: "a view of the table is written", only: "sqlite", sql: []string{`CREATE TEMP VIEW v AS SELECT * FROM execution`, `UPDATE v SET state = 'done'`}},
 	{name: "a temporary trigger writes", only: "sqlite", sql: []string{`CREATE TEMP TRIGGER x AFTER INSERT ON execution_outbox BEGIN UPDATE execution SET state = 'done' WHERE id = 'leased'; END`,
-		`INSERT INTO execution_outbox (id, rev, effect, key, attempts, due, last_error) VALUES ('x', 1, 'x', 'x', 0, 0, '')`}},
+		`INSERT INTO execution_outbox (id, rev, n, effect, key, attempts, due, last_error) VALUES ('x', 1, 0, 'x', 'x', 0, 0, '')`}},
 	{name: "a blob for a state", only: "sqlite", sql: []string{`UPDATE execution SET state = x'646F6E65' WHERE id = 'leased'`}},
 	{name: "PRAGMA ignore_check_constraints, then a missing field", only: "sqlite", sql: []string{`PRAGMA ignore_check_constraints = ON`, event("leased", 2, 0, `'leased'`, "in_progress"),
 		`UPDATE execution SET state = 'in_progress', rev = 2 WHERE id = 'leased'`},

@@ -32,7 +32,7 @@ var crowdTests = []test{
 			own := b.make(parcel("own-"+id, "a"))
 			box := b.makeShelved(parcel("box-"+id, "a"), "slot "+id)
 			send := change(box, box.sent(), "send", "send "+id)
-			send.Outbox = delivery(box.ID, box.Rev+1)
+			send.Outbox = []driver.Delivery{delivery(box.ID, box.Rev+1)}
 			exact := full("exact-" + id)
 			b.commit(creation(exact, ""))
 			old := Encode(&exact)

@@ -13,8 +13,16 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
-func delivery(id string, rev int64) *driver.Delivery {
-	return &driver.Delivery{ID: id, Rev: rev, Effect: "notify", Key: "key " + id, Due: instant}
+func delivery(id string, rev int64) driver.Delivery {
+	return driver.Delivery{ID: id, Rev: rev, Effect: "notify", Key: "key " + id, Due: instant}
+}
+
+// placeOf says which delivery d is; the first of a commit needs no number.
+func placeOf(d *driver.Delivery) string {
+	if d.N == 0 {
+		return fmt.Sprintf("%s@%d", d.ID, d.Rev)
+	}
+	return fmt.Sprintf("%s@%d.%d", d.ID, d.Rev, d.N)
 }
 
 // ask commits a parcel that was sent, with a delivery that is due after wait.
@@ -29,8 +37,9 @@ func (b *bench) askOf(effect, id string, wait time.Duration) Parcel {
 	p := b.makeShelved(parcel(id, "a"), "slot "+id)
 	sent := p.sent()
 	w := change(p, sent, "send", "")
-	w.Outbox = delivery(id, sent.Rev)
-	w.Outbox.Effect, w.Outbox.Due = effect, instant.Add(wait)
+	d := delivery(id, sent.Rev)
+	d.Effect, d.Due = effect, instant.Add(wait)
+	w.Outbox = []driver.Delivery{d}
 	b.commit(w)
 	return sent
 }
@@ -43,7 +52,7 @@ func (b *bench) outbox(due time.Time, limit int) string {
 		ids = nil
 		list, err := r.Outbox(due, limit)
 		for _, d := range list {
-			ids = append(ids, fmt.Sprintf("%s@%d", d.ID, d.Rev))
+			ids = append(ids, placeOf(&d))
 		}
 		return err
 	})
@@ -77,7 +86,7 @@ func (b *bench) claimsOf(effect string, now, until time.Time, limit int, want st
 		list, err := tx.Claim(effect, now, until, limit)
 		got = nil
 		for _, d := range list {
-			got = append(got, fmt.Sprintf("%s@%d attempt %d", d.ID, d.Rev, d.Attempts))
+			got = append(got, fmt.Sprintf("%s attempt %d", placeOf(&d), d.Attempts))
 			if !d.Due.Equal(until) {
 				b.Errorf("%s is due at %v, want %v", d.ID, d.Due, until)
 			}
@@ -107,7 +116,7 @@ var outboxTests = []test{
 		b.ask("p1", 0)
 		b.view(func(r driver.Reader) error {
 			list, err := r.Outbox(instant, 10)
-			if len(list) != 1 || list[0] != *delivery("p1", 4) {
+			if len(list) != 1 || list[0] != delivery("p1", 4) {
 				b.Errorf("got %+v, want %+v", list, delivery("p1", 4))
 			}
 			return err
@@ -144,8 +153,8 @@ var outboxTests = []test{
 	{"attempts end at the greatest number", func(b *bench) {
 		p := b.makeShelved(parcel("p1", "a"), "slot p1")
 		w := change(p, p.sent(), "send", "")
-		w.Outbox = delivery("p1", p.Rev+1)
-		w.Outbox.Attempts = math.MaxInt - 1
+		w.Outbox = []driver.Delivery{delivery("p1", p.Rev+1)}
+		w.Outbox[0].Attempts = math.MaxInt - 1
 		b.commit(w)
 		b.ask("p2", time.Second)
 		for i := range 3 { // it holds up nobody, and can still be settled
@@ -156,16 +165,16 @@ var outboxTests = []test{
 			}
 			b.claims(now, now.Add(time.Second), 10, strings.Join(want, "; "))
 		}
-		b.holds(true, func(tx fsm.Tx) (bool, error) { return tx.Settle("p1", 4, math.MaxInt) })
+		b.holds(true, func(tx fsm.Tx) (bool, error) { return tx.Settle("p1", 4, 0, math.MaxInt) })
 	}},
 	{"settle", func(b *bench) {
 		b.ask("p1", 0)
 		b.ask("p2", 0)
 		for _, want := range []bool{true, false} { // twice is no error
-			b.holds(want, func(tx fsm.Tx) (bool, error) { return tx.Settle("p1", 4, 0) })
+			b.holds(want, func(tx fsm.Tx) (bool, error) { return tx.Settle("p1", 4, 0, 0) })
 		}
-		b.holds(false, func(tx fsm.Tx) (bool, error) { return tx.Settle("p2", 3, 0) })
-		b.holds(false, func(tx fsm.Tx) (bool, error) { return tx.Settle("p2", 4, 1) })
+		b.holds(false, func(tx fsm.Tx) (bool, error) { return tx.Settle("p2", 3, 0, 0) })
+		b.holds(false, func(tx fsm.Tx) (bool, error) { return tx.Settle("p2", 4, 0, 1) })
 		if got := b.outbox(instant, 10); got != "p2@4" {
 			b.Errorf("got %q, want p2 only", got)
 		}
@@ -173,13 +182,13 @@ var outboxTests = []test{
 	{"postpone", func(b *bench) {
 		b.ask("p1", 0)
 		due := instant.Add(2 * time.Minute)
-		b.holds(true, func(tx fsm.Tx) (bool, error) { return tx.Postpone("p1", 4, 0, due, "it's down") })
-		b.holds(false, func(tx fsm.Tx) (bool, error) { return tx.Postpone("p1", 4, 1, instant, "another attempt") })
-		b.holds(false, func(tx fsm.Tx) (bool, error) { return tx.Postpone("nobody", 4, 0, instant, "x") })
+		b.holds(true, func(tx fsm.Tx) (bool, error) { return tx.Postpone("p1", 4, 0, 0, due, "it's down") })
+		b.holds(false, func(tx fsm.Tx) (bool, error) { return tx.Postpone("p1", 4, 0, 1, instant, "another attempt") })
+		b.holds(false, func(tx fsm.Tx) (bool, error) { return tx.Postpone("nobody", 4, 0, 0, instant, "x") })
 		if got := b.outbox(instant.Add(time.Minute), 10); got != "" {
 			b.Errorf("%q is due too early", got)
 		}
-		want := *delivery("p1", 4)
+		want := delivery("p1", 4)
 		want.Due, want.LastError = due, "it's down"
 		b.waits(want)
 	}},
@@ -193,12 +202,46 @@ var outboxTests = []test{
 		b.claims(now, until, 10, "")
 		b.claims(until.Add(time.Second), until.Add(time.Hour), 10, "p2@4 attempt 1; p1@4 attempt 2; p3@4 attempt 2")
 		// Whoever had the first attempt has nothing to say any more.
-		b.holds(false, func(tx fsm.Tx) (bool, error) { return tx.Settle("p1", 4, 1) })
-		b.holds(false, func(tx fsm.Tx) (bool, error) { return tx.Postpone("p1", 4, 1, instant, "late") })
-		b.holds(true, func(tx fsm.Tx) (bool, error) { return tx.Settle("p1", 4, 2) })
-		b.holds(true, func(tx fsm.Tx) (bool, error) { return tx.Settle("p2", 4, 1) })
-		want := *delivery("p3", 4)
+		b.holds(false, func(tx fsm.Tx) (bool, error) { return tx.Settle("p1", 4, 0, 1) })
+		b.holds(false, func(tx fsm.Tx) (bool, error) { return tx.Postpone("p1", 4, 0, 1, instant, "late") })
+		b.holds(true, func(tx fsm.Tx) (bool, error) { return tx.Settle("p1", 4, 0, 2) })
+		b.holds(true, func(tx fsm.Tx) (bool, error) { return tx.Settle("p2", 4, 0, 1) })
+		want := delivery("p3", 4)
 		want.Attempts, want.Due = 2, until.Add(time.Hour)
+		b.waits(want)
+	}},
+	{"several of one commit", func(b *bench) {
+		write := func(p, next Parcel, op string, rev int64, effects ...string) *driver.Write {
+			w := change(p, next, op, "")
+			for n, effect := range effects {
+				d := delivery(p.ID, rev)
+				d.N, d.Effect, d.Key = int64(n), effect, fmt.Sprint("key ", n)
+				w.Outbox = append(w.Outbox, d)
+			}
+			return w
+		}
+		p1, p2 := b.makeShelved(parcel("p1", "a"), "slot p1"), b.makeShelved(parcel("p2", "b"), "slot p2")
+		b.commit(write(p1, p1.sent(), "send", p1.Rev+1, "notify", "notify", "weigh"))
+		b.commit(write(p2, p2.sent(), "send", p2.Rev+1, "weigh", "notify"))
+		if got, want := b.outbox(instant, 10), "p1@4 p1@4.1 p1@4.2 p2@4 p2@4.1"; got != want {
+			b.Errorf("got %q, want %q", got, want)
+		}
+		until := instant.Add(time.Hour)
+		b.claims(instant, until, 10, "p1@4 attempt 1; p1@4.1 attempt 1; p2@4.1 attempt 1")
+		b.claimsOf("weigh", instant, until, 1, "p1@4.2 attempt 1")
+		b.holds(true, func(tx fsm.Tx) (bool, error) { return tx.Settle("p1", 4, 1, 1) })
+		b.holds(false, func(tx fsm.Tx) (bool, error) { return tx.Settle("p1", 4, 1, 1) })
+		b.holds(false, func(tx fsm.Tx) (bool, error) { return tx.Settle("p1", 4, 3, 1) })
+		b.holds(true, func(tx fsm.Tx) (bool, error) { return tx.Postpone("p1", 4, 2, 1, instant, "late") })
+		if got, want := b.outbox(instant, 10), "p1@4.2 p2@4"; got != want {
+			b.Errorf("got %q, want %q", got, want)
+		}
+		b.claimsOf("weigh", instant, until, 10, "p2@4 attempt 1; p1@4.2 attempt 2")
+		b.holds(true, func(tx fsm.Tx) (bool, error) { return tx.Settle("p1", 4, 0, 1) })
+		want := delivery("p1", 4)
+		want.N, want.Effect, want.Key, want.Attempts, want.Due, want.LastError = 2, "weigh", "key 2", 2, until, "late"
+		b.holds(true, func(tx fsm.Tx) (bool, error) { return tx.Settle("p2", 4, 0, 1) })
+		b.holds(true, func(tx fsm.Tx) (bool, error) { return tx.Settle("p2", 4, 1, 1) })
 		b.waits(want)
 	}},
 	{"claim of one effect", func(b *bench) {
@@ -247,7 +290,7 @@ var outboxTests = []test{
 		b.claimsOf("d", instant.Add(time.Minute), instant.Add(2*time.Minute), 10, "p4@4 attempt 1")
 		effects(time.Minute, "b c")
 		effects(2*time.Minute, "a b c d")
-		b.holds(true, func(tx fsm.Tx) (bool, error) { return tx.Settle("p1", 4, 1) })
+		b.holds(true, func(tx fsm.Tx) (bool, error) { return tx.Settle("p1", 4, 0, 1) })
 		effects(2*time.Minute, "b c d")
 	}},
 	{"a claim that is taken back claims nothing", func(b *bench) {
@@ -312,10 +355,10 @@ var outboxTests = []test{
 		again := p
 		again.Rev++
 		w := change(p, again, "dispatch", "")
-		w.Outbox = delivery("p1", again.Rev)
+		w.Outbox = []driver.Delivery{delivery("p1", again.Rev)}
 		b.commit(w)
 		err := b.table.Update(b.ctx, func(tx fsm.Tx) error {
-			if _, err := tx.Settle("p1", again.Rev, 0); err != nil {
+			if _, err := tx.Settle("p1", again.Rev, 0, 0); err != nil {
 				return err
 			}
 			if err := tx.Write(change(again, again.sent(), "arrive", "")); err != nil {
@@ -334,11 +377,11 @@ var outboxTests = []test{
 			again := p
 			again.Rev++
 			w := change(p, again, "dispatch", "")
-			w.Outbox = delivery(id, again.Rev)
+			w.Outbox = []driver.Delivery{delivery(id, again.Rev)}
 			b.commit(w)
 			last := change(again, again.sent(), "send", "")
 			last.Leave = leave
-			last.Outbox = delivery(id, again.Rev+1)
+			last.Outbox = []driver.Delivery{delivery(id, again.Rev+1)}
 			b.commit(last)
 		}
 		if got := b.outbox(instant, 10); got != "leave false@4 leave false@5 leave true@5" && got != "leave true@5 leave false@4 leave false@5" {

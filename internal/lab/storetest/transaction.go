@@ -49,7 +49,7 @@ var transactionTests = []test{
 		before := b.dump()
 		err := b.table.Update(b.ctx, func(tx fsm.Tx) error {
 			w := change(p, p.sent(), "send", "r")
-			w.Outbox = delivery("p1", 4)
+			w.Outbox = []driver.Delivery{delivery("p1", 4)}
 			if err := tx.Write(w); err != nil {
 				return err
 			}

@@ -34,10 +34,10 @@ type wrong struct {
 	number  func(driver.PeerQuery) driver.PeerQuery
 	effects func(r driver.Reader, due time.Time) ([]string, error)
 	claim   func(tx fsm.Tx, effect string, now, until time.Time, limit int) ([]driver.Delivery, error)
-	settle  func(tx fsm.Tx, id string, rev int64, attempt int) (bool, error)
+	settle  func(tx fsm.Tx, id string, rev, n int64, attempt int) (bool, error)
 	doubles func(in driver.Reader, u driver.UniqueRule, after string, limit int) ([]driver.Double, error)
 	loose   func(in driver.Reader, after string, limit int) ([]string, error)
-	delay   func(tx fsm.Tx, id string, rev int64, attempt int, due time.Time, text string) (bool, error)
+	delay   func(tx fsm.Tx, id string, rev, n int64, attempt int, due time.Time, text string) (bool, error)
 }
 
 func (w *wrong) Table(s *driver.Schema) (driver.Table, error) {
@@ -257,18 +257,18 @@ func (x wrongTx) Claim(effect string, now, until time.Time, limit int) ([]driver
 	return x.tx.Claim(effect, now, until, limit)
 }
 
-func (x wrongTx) Settle(id string, rev int64, attempt int) (bool, error) {
+func (x wrongTx) Settle(id string, rev, n int64, attempt int) (bool, error) {
 	if x.w.settle != nil {
-		return x.w.settle(x.tx, id, rev, attempt)
+		return x.w.settle(x.tx, id, rev, n, attempt)
 	}
-	return x.tx.Settle(id, rev, attempt)
+	return x.tx.Settle(id, rev, n, attempt)
 }
 
-func (x wrongTx) Postpone(id string, rev int64, attempt int, due time.Time, text string) (bool, error) {
+func (x wrongTx) Postpone(id string, rev, n int64, attempt int, due time.Time, text string) (bool, error) {
 	if x.w.delay != nil {
-		return x.w.delay(x.tx, id, rev, attempt, due, text)
+		return x.w.delay(x.tx, id, rev, n, attempt, due, text)
 	}
-	return x.tx.Postpone(id, rev, attempt, due, text)
+	return x.tx.Postpone(id, rev, n, attempt, due, text)
 }
 
 // lax is a table that takes every specification for its own.

@@ -329,21 +329,25 @@ var promises = []struct {
 		names, err := r.Effects(due)
 		return names[:min(1, len(names))], err
 	}}, "outbox/effects_that_are_due"},
-	{"Settle: removes", wrong{settle: func(fsm.Tx, string, int64, int) (bool, error) { return true, nil }}, "outbox/settle"},
-	{"Settle: of another attempt", wrong{settle: func(tx fsm.Tx, id string, rev int64, attempt int) (bool, error) {
-		held, err := tx.Settle(id, rev, attempt+1)
+	{"Settle: removes", wrong{settle: func(fsm.Tx, string, int64, int64, int) (bool, error) { return true, nil }}, "outbox/settle"},
+	{"Settle: of another attempt", wrong{settle: func(tx fsm.Tx, id string, rev, n int64, attempt int) (bool, error) {
+		held, err := tx.Settle(id, rev, n, attempt+1)
 		if err != nil || held {
 			return held, err
 		}
-		return tx.Settle(id, rev, attempt)
+		return tx.Settle(id, rev, n, attempt)
 	}}, "outbox/claim"},
-	{"Settle: one that is gone is told", wrong{settle: func(tx fsm.Tx, id string, rev int64, attempt int) (bool, error) {
-		_, err := tx.Settle(id, rev, attempt)
+	{"Settle: of the others of a commit", wrong{settle: func(tx fsm.Tx, id string, rev, _ int64, attempt int) (bool, error) {
+		return tx.Settle(id, rev, 0, attempt)
+	}}, "outbox/several_of_one_commit"},
+	{"Write.Outbox: all of them", wrong{write: edit(func(_ fsm.Tx, w *driver.Write) { w.Outbox = w.Outbox[:min(1, len(w.Outbox))] })}, "outbox/several_of_one_commit"},
+	{"Settle: one that is gone is told", wrong{settle: func(tx fsm.Tx, id string, rev, n int64, attempt int) (bool, error) {
+		_, err := tx.Settle(id, rev, n, attempt)
 		return true, err
 	}}, "outbox/settle"},
-	{"Postpone: due again", wrong{delay: func(fsm.Tx, string, int64, int, time.Time, string) (bool, error) { return true, nil }}, "outbox/postpone"},
-	{"Postpone: the error", wrong{delay: func(tx fsm.Tx, id string, rev int64, attempt int, due time.Time, _ string) (bool, error) {
-		return tx.Postpone(id, rev, attempt, due, "")
+	{"Postpone: due again", wrong{delay: func(fsm.Tx, string, int64, int64, int, time.Time, string) (bool, error) { return true, nil }}, "outbox/postpone"},
+	{"Postpone: the error", wrong{delay: func(tx fsm.Tx, id string, rev, n int64, attempt int, due time.Time, _ string) (bool, error) {
+		return tx.Postpone(id, rev, n, attempt, due, "")
 	}}, "outbox/postpone"},
 	{"ids are compared byte by byte", wrong{write: edit(func(_ fsm.Tx, w *driver.Write) {
 		w.Prev.ID, w.Event.ID = strings.ToLower(w.Prev.ID), strings.ToLower(w.Event.ID)

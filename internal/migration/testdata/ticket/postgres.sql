@@ -365,19 +365,21 @@ CREATE TABLE IF NOT EXISTS "ticket_outbox" (
     "id" text COLLATE "C" NOT NULL,
     -- the revision whose commit asked for it
     "rev" bigint NOT NULL,
+    -- of what it asked for, 0 for the first
+    "n" bigint NOT NULL,
     "effect" text COLLATE "C" NOT NULL,
     -- the effect's idempotency key
     "key" text COLLATE "C" NOT NULL,
     "attempts" bigint NOT NULL,
     "due" timestamptz NOT NULL,
     "last_error" text COLLATE "C" NOT NULL,
-    PRIMARY KEY ("id", "rev"),
+    PRIMARY KEY ("id", "rev", "n"),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
 );
 -- What is due of an effect: what was not tried yet, and what was
 DROP INDEX IF EXISTS "ticket_outbox_due";
-CREATE INDEX IF NOT EXISTS "ticket_outbox_fresh" ON "ticket_outbox" ("effect", "due", "id", "rev") WHERE "attempts" = 0;
-CREATE INDEX IF NOT EXISTS "ticket_outbox_again" ON "ticket_outbox" ("effect", "due", "id", "rev") WHERE "attempts" > 0;
+CREATE INDEX IF NOT EXISTS "ticket_outbox_fresh" ON "ticket_outbox" ("effect", "due", "id", "rev", "n") WHERE "attempts" = 0;
+CREATE INDEX IF NOT EXISTS "ticket_outbox_again" ON "ticket_outbox" ("effect", "due", "id", "rev", "n") WHERE "attempts" > 0;
 
 -- One row per group of records that a rule looks at together: it is locked
 -- while the rule is decided, and holds the last number of a sequence.
