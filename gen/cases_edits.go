@@ -143,10 +143,10 @@ func (s search) view(o *spec.Operation) *view {
 		read[f.Left.Field], read[f.Right.Field] = true, true
 	}
 	for _, e := range allEffects(o) {
-		for _, a := range slices.Concat(e.Set, e.Add) {
+		for _, a := range e.Assigned() {
 			changed[a.Field], read[a.Value.Field] = true, true
 		}
-		for _, f := range slices.Concat(e.Clear, e.Increment) {
+		for _, f := range e.Named() {
 			changed[f.Field] = true
 		}
 	}
@@ -289,6 +289,9 @@ func (s search) pool(x tried, t spec.Type, in *spec.Input, is func(spec.Term) bo
 				near(interp.Int(*bound))
 			}
 		}
+	}
+	for _, v := range leaving(x, is) {
+		add(v)
 	}
 	facts := factsAbout(m, x)
 	if x.call.Op != nil {

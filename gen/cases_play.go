@@ -155,11 +155,7 @@ func after(m *spec.Machine, r interp.Record, e interp.Event) interp.Record {
 		return r
 	}
 	for _, c := range e.Changes {
-		v := c.Value
-		if c.Added {
-			v = r.Value(m, c.Field).Union(v)
-		}
-		r = r.With(m, c.Field.Name, v)
+		r = r.With(m, c.Field.Name, c.On(r.Value(m, c.Field)))
 	}
 	if r.State, r.Rev = e.To, e.Rev; e.From == nil {
 		r.CreatedAt, r.UpdatedAt = e.At, e.At

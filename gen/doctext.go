@@ -62,8 +62,17 @@ func effectClauses(e *spec.Effects) []string {
 	if names := fieldNames(e.Increment); names != nil {
 		parts = append(parts, "adds 1 to "+list(names, "and"))
 	}
+	for _, a := range e.Remove {
+		parts = append(parts, "takes "+valueText(&a)+" out of "+a.Field.Name)
+	}
+	if names := fieldNames(e.Decrement); names != nil {
+		parts = append(parts, "takes 1 off "+list(names, "and"))
+	}
 	for _, a := range e.Add {
 		parts = append(parts, "adds "+valueText(&a)+" to "+a.Field.Name)
+	}
+	if names := fieldNames(e.Reset); names != nil {
+		parts = append(parts, "resets "+list(names, "and"))
 	}
 	return parts
 }

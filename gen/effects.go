@@ -17,6 +17,7 @@ type change struct {
 	operand            // the new value as later facts see it
 	assign  string     // the right side, of the field's own type
 	raised  bool       // increment only: one is added
+	lowered bool       // decrement only: one is taken off
 	before  []jen.Code // statements that compute a local variable, which assign then names
 	checked bool       // the value is an input, whose bounds were looked at
 }
@@ -66,6 +67,8 @@ func (c *changes) writes(n *names) []jen.Code {
 		switch {
 		case x.raised:
 			code = append(code, raw(target+"++"))
+		case x.lowered:
+			code = append(code, raw(target+"--"))
 		case x.assign != n.self+"."+n.field(x.field):
 			code = append(code, raw("%s = %s", target, x.assign))
 		}
@@ -141,8 +144,17 @@ func (s scope) apply(e *spec.Effects, looked func(*spec.Field) bool) error {
 	for _, f := range e.Increment {
 		s.changes.put(s.increment(f.Field))
 	}
+	for _, a := range e.Remove {
+		s.changes.put(s.remove(a, looked(a.Field)))
+	}
 	for _, a := range e.Add {
 		s.changes.put(s.add(a, looked(a.Field)))
+	}
+	for _, f := range e.Reset {
+		s.changes.put(s.reset(f.Field))
+	}
+	for _, f := range e.Decrement {
+		s.changes.put(s.decrement(f.Field))
 	}
 	return nil
 }
@@ -224,8 +236,11 @@ func (s scope) increment(f *spec.Field) *change {
 // add puts a member into a set. When a fact looks at the new set, it is a
 // variable: adding allocates, so it happens once.
 func (s scope) add(a spec.Assign, looked bool) *change {
-	f := a.Field
-	code := s.field(f).val + ".With(" + s.value(a.Value, f).val + ")"
+	return s.become(a.Field, s.field(a.Field).val+".With("+s.value(a.Value, a.Field).val+")", looked)
+}
+
+// become is a set that becomes what an expression says.
+func (s scope) become(f *spec.Field, code string, looked bool) *change {
 	x := &change{field: f}
 	if !looked {
 		x.operand, x.assign = plain(spec.KindSet, nil, code), code

@@ -226,6 +226,18 @@ func (p *prompt) take(r *made, mv move) *made {
 				next.values[a.Field] = `'["a"]'`
 			}
 		}
+		for _, c := range e.Decrement {
+			n, err := strconv.Atoi(next.values[c.Field])
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			next.values[c.Field] = strconv.Itoa(n - 1)
+		}
+		for _, c := range e.Reset {
+			if next.values[c.Field] = "0"; c.Field.Type.Kind == spec.KindSet {
+				next.values[c.Field] = "'[]'"
+			}
+		}
 	}
 	return next
 }
@@ -408,7 +420,7 @@ func (p *prompt) attackFields(r *made) {
 			case spec.KindCounter:
 				bend(f, "-1", "is below 0")
 			case spec.KindSet:
-				if r.values[f] != "'[]'" {
+				if r.values[f] != "'[]'" && !p.m.Lowers(f) {
 					bend(f, "'[]'", "lost its members")
 				}
 				bend(f, `'["b","a","z"]'`, "is not sorted", f.Name+" is a set")

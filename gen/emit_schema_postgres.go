@@ -261,10 +261,12 @@ func (s *schemaText) postgresGuard() {
 		case len(writers(s.m, f)) == 0:
 			add("", s.differs(f), stateField, "%s: "+f.Name+" never changes after the creation", old)
 		case f.Type.Kind == spec.KindCounter:
-			add("", fmt.Sprintf("NEW.%s < OLD.%s", col, col), stateField, "%s: "+f.Name+" never falls", old)
-		case f.Type.Kind == spec.KindSet:
-			lost := fmt.Sprintf("EXISTS (SELECT json_array_elements_text(OLD.%s) EXCEPT SELECT json_array_elements_text(NEW.%s))", col, col)
-			add("", s.differs(f)+" AND "+lost, stateField, "%s: "+f.Name+" never loses a member", old)
+			message, where := s.lost(f, "", "")
+			add("", where, stateField, "%s: "+message, old)
+		case f.Type.Kind == spec.KindSet && !s.m.Removes(f): // else any member may go
+			lacks := fmt.Sprintf("EXISTS (SELECT json_array_elements_text(OLD.%[1]s) EXCEPT SELECT json_array_elements_text(NEW.%[1]s))", col)
+			message, where := s.lost(f, lacks, "NEW."+col+"::text")
+			add("", s.differs(f)+" AND "+where, stateField, "%s: "+message, old)
 		}
 	}
 	body = append(body, "RETURN NEW;")

@@ -95,17 +95,7 @@ func writers(m *spec.Machine, f *spec.Field) []*spec.Operation {
 }
 
 func operationWrites(o *spec.Operation, f *spec.Field) bool {
-	if effectsWrite(&o.Effects, f) {
-		return true
-	}
-	return slices.ContainsFunc(o.Choose, func(b *spec.Branch) bool { return effectsWrite(&b.Effects, f) })
-}
-
-func effectsWrite(e *spec.Effects, f *spec.Field) bool {
-	assigns := func(a spec.Assign) bool { return a.Field == f }
-	names := func(r spec.FieldRef) bool { return r.Field == f }
-	return slices.ContainsFunc(e.Set, assigns) || slices.ContainsFunc(e.Add, assigns) ||
-		slices.ContainsFunc(e.Clear, names) || slices.ContainsFunc(e.Increment, names)
+	return o.Effects.Changes(f) || slices.ContainsFunc(o.Choose, func(b *spec.Branch) bool { return b.Effects.Changes(f) })
 }
 
 // lookup is one index that a query of the runtime needs.

@@ -327,10 +327,14 @@ func (s *schemaText) sqliteChanges() {
 		}
 		switch f.Type.Kind {
 		case spec.KindCounter:
-			body = append(body, refusal{message: f.Name + " never falls", where: []string{fmt.Sprintf("NEW.%s < OLD.%s", col, col)}})
+			message, where := s.lost(f, "", "")
+			body = append(body, refusal{message: message, where: []string{where}})
 		case spec.KindSet:
-			body = append(body, refusal{message: f.Name + " never loses a member", where: []string{
-				changed, fmt.Sprintf("EXISTS (SELECT value FROM json_each(OLD.%s) EXCEPT SELECT value FROM json_each(NEW.%s))", col, col)}})
+			if s.m.Removes(f) {
+				break // any member may go
+			}
+			message, where := s.lost(f, fmt.Sprintf("EXISTS (SELECT value FROM json_each(OLD.%[1]s) EXCEPT SELECT value FROM json_each(NEW.%[1]s))", col), "NEW."+col)
+			body = append(body, refusal{message: message, where: []string{changed, where}})
 		}
 		body = append(body, refusal{message: f.Name + " is changed by " + operationList(ops) + " only", where: []string{
 			changed, "NOT EXISTS (" + s.eventOf(`"n" = 0 AND "operation" IN (`+operationWordList(ops)+")") + ")"}})

@@ -287,7 +287,7 @@ func compare(op spec.FactOp, left, right operand) cond {
 		operand
 	}{{&l, left}, {&r, right}} {
 		if side.text == nil { // as gofmt has a sum that is compared
-			*side.code = strings.ReplaceAll(*side.code, " + ", "+")
+			*side.code = strings.NewReplacer(" + ", "+", " - ", "-").Replace(*side.code)
 		}
 	}
 	return atom(l+" "+goOperators[op]+" "+r, l+" "+goOperators[opposite[op]]+" "+r)

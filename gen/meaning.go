@@ -45,7 +45,7 @@ func readsActor(o *spec.Operation) bool {
 		}
 	}
 	for _, e := range allEffects(o) {
-		for _, a := range slices.Concat(e.Set, e.Add) {
+		for _, a := range e.Assigned() {
 			if a.Value.Kind == spec.ValueActor {
 				return true
 			}

@@ -178,6 +178,9 @@ type astEffects struct {
 	clear     list
 	increment list
 	add       []astAssign
+	reset     list
+	decrement list
+	remove    []astAssign
 }
 
 type astAssign struct {

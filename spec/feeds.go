@@ -162,7 +162,7 @@ func (w *flow) note(f *Field) {
 // were. All values are of the record before the operation.
 func (w *flow) effects(e *Effects, step int) map[*Field]bool {
 	changed := map[*Field]bool{}
-	for i, list := range [][]Assign{e.Set, e.Add} {
+	for i, list := range [][]Assign{e.Set, slices.Concat(e.Add, e.Remove)} {
 		for _, a := range list {
 			w.note(a.Field)
 			to := place{kind: TermField, field: a.Field, step: step}
@@ -188,10 +188,8 @@ func (w *flow) effects(e *Effects, step int) map[*Field]bool {
 			changed[a.Field] = changed[a.Field] || i == 1 || a.Value.Kind != ValueInputOrSame
 		}
 	}
-	for _, list := range [][]FieldRef{e.Clear, e.Increment} {
-		for _, r := range list {
-			changed[r.Field] = true
-		}
+	for _, r := range e.Named() {
+		changed[r.Field] = true
 	}
 	return changed
 }

@@ -165,7 +165,17 @@ func peersText(p *Peers) string {
 }
 
 func effectsText(e *Effects) string {
-	return fmt.Sprintf("set=%s clear=%s increment=%s add=%s", assignSet(e.Set), refSet(e.Clear), refSet(e.Increment), assignSet(e.Add))
+	text := fmt.Sprintf("set=%s clear=%s increment=%s add=%s", assignSet(e.Set), refSet(e.Clear), refSet(e.Increment), assignSet(e.Add))
+	if len(e.Reset) > 0 {
+		text += " reset=" + refSet(e.Reset)
+	}
+	if len(e.Decrement) > 0 {
+		text += " decrement=" + refSet(e.Decrement)
+	}
+	if len(e.Remove) > 0 {
+		text += " remove=" + assignSet(e.Remove)
+	}
+	return text
 }
 
 func assignText(a Assign) string { return a.Field.Name + " = " + valueText(a.Value) }

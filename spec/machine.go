@@ -353,11 +353,9 @@ type Effects struct {
 	Clear     []FieldRef
 	Increment []FieldRef
 	Add       []Assign
-}
-
-// Empty reports whether there is no effect.
-func (e *Effects) Empty() bool {
-	return len(e.Set)+len(e.Clear)+len(e.Increment)+len(e.Add) == 0
+	Reset     []FieldRef
+	Decrement []FieldRef
+	Remove    []Assign // of a set a member, or all of an input that is a set; before Add
 }
 
 // Assign gives a field a value, or adds a value to a set.

@@ -77,8 +77,6 @@ func (p *parser) object(n *node, what string, allowed ...string) *object {
 		switch {
 		case n.flow && strings.Contains(e.key.text, " ") && e.value.kind == nullNode:
 			hint = "put the text before it in quotes: within brackets a comma ends a text; " + hint
-		case opposites[e.key.text] != "":
-			hint = opposites[e.key.text] + "; " + hint
 		case near != "":
 			hint = didYouMean(near, "", nil) + " " + hint
 		}
@@ -97,14 +95,6 @@ var foreignKeys = map[string]string{
 	"name": "machine", "description": "doc", "comment": "doc", "transitions": "operations", "events": "operations", "constraints": "unique",
 	"invariants": "invariant", "params": "input", "args": "input", "target": "to", "source": "from", "guard": "require", "if": "when",
 	"branches": "choose", "update": "set", "unset": "clear", "initial": "creates", "emit": "event", "on_failure": "on_refusal",
-}
-
-// opposites are keys of other languages that are near to one of ours and mean
-// something else; what to write for them.
-var opposites = map[string]string{
-	"decrement": "a counter never falls; use an int field, and let the caller send the new number",
-	"reset":     "a counter never falls; use an int field and `set: {<field>: 0}`",
-	"remove":    "a set only grows; use `set: {<field>: input}` to write another one",
 }
 
 // unique returns the entries of a mapping without repeated keys, which it

@@ -3,7 +3,7 @@ package spec
 import "strings"
 
 var operationKeys = []string{
-	"doc", "by", "creates", "from", "to", "choose", "input", "require", "on_refusal", "record_only_in", "set", "clear", "increment", "add",
+	"doc", "by", "creates", "from", "to", "choose", "input", "require", "on_refusal", "record_only_in", "set", "clear", "increment", "add", "reset", "decrement", "remove",
 	"event", "dedupe_by", "next", "trigger", "effect", "then", "allow", "was",
 }
 
@@ -93,6 +93,9 @@ func (p *parser) effects(o *object) astEffects {
 		clear:     o.words("clear"),
 		increment: o.words("increment"),
 		add:       p.assignments(o, "add"),
+		reset:     o.words("reset"),
+		decrement: o.words("decrement"),
+		remove:    p.assignments(o, "remove"),
 	}
 }
 
@@ -141,7 +144,7 @@ func (p *parser) branches(o *object) []*astBranch {
 	}
 	var out []*astBranch
 	for _, n := range nodes {
-		bo := p.object(n, "branch of "+o.what, "from", "when", "to", "record_only", "reject", "set", "clear", "increment", "add")
+		bo := p.object(n, "branch of "+o.what, "from", "when", "to", "record_only", "reject", "set", "clear", "increment", "add", "reset", "decrement", "remove")
 		if bo == nil {
 			continue
 		}

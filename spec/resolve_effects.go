@@ -1,9 +1,12 @@
 package spec
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // bindInputs collects the inputs of an operation: the declared ones, then those
-// that `set` and `add` imply, in this order.
+// that `set`, `add` and `remove` imply, in this order.
 func (r *resolver) bindInputs(o *Operation, a *astOperation) {
 	for _, in := range a.inputs {
 		r.addInput(o, &Input{Pos: in.name.pos, Name: in.name.text, Doc: in.doc.text, Type: r.typeOf(in.typ), Declared: true})
@@ -16,13 +19,13 @@ func (r *resolver) bindInputs(o *Operation, a *astOperation) {
 		for _, s := range e.set {
 			r.imply(o, s, false)
 		}
-		for _, s := range e.add {
+		for _, s := range slices.Concat(e.add, e.remove) {
 			r.imply(o, s, true)
 		}
 	}
 }
 
-// imply adds the input that `set: {f: input}` or `add: {f: input}` needs.
+// imply adds the input that `set: {f: input}`, `add: {f: input}` or `remove: {f: input}` needs.
 func (r *resolver) imply(o *Operation, s astAssign, member bool) {
 	if s.value.named || s.value.kind != ValueInput && s.value.kind != ValueInputOrAbsent && s.value.kind != ValueInputOrSame {
 		return
@@ -74,16 +77,11 @@ func impliedType(f *Field, member bool) Type {
 }
 
 // effects binds what an operation or a branch changes. Of a branch, above is what
-// the operation itself changes: both happen, so a counter may be raised once.
+// the operation itself changes: both happen, so one field has one change, or the
+// branch replaces its value.
 func (r *resolver) effects(o *Operation, a *astOperation, e *astEffects, above Effects) Effects {
 	var out Effects
-	changed, counted := map[*Field]string{}, map[*Field]string{}
-	for _, s := range above.Set {
-		counted[s.Field] = "set"
-	}
-	for _, i := range above.Increment {
-		counted[i.Field] = "increment"
-	}
+	changed, before := map[*Field]string{}, above.keys()
 	once := func(w word, f *Field, key string) bool {
 		if f == nil {
 			return false
@@ -92,13 +90,13 @@ func (r *resolver) effects(o *Operation, a *astOperation, e *astEffects, above E
 			r.at(codeValue, w, "remove it", "field %s is kept by the engine: no operation changes it", f.Name)
 			return false
 		}
-		if before, again := changed[f]; again {
+		if before, again := changed[f]; again && !(before == "add" && key == "remove") { // it loses first and gains then
 			r.at(codeTogether, w, "keep one of them", "operation %s changes field %s under `%s` and under `%s`", o.Name, f.Name, before, key)
 			return false
 		}
-		if before := counted[f]; before != "" && (before == "increment" || key == "increment") {
+		if first := before[f]; first != "" && !(replaces(first) && replaces(key)) {
 			r.at(codeTogether, w, "remove it here: the operation changes the field for each of its branches",
-				"operation %s changes field %s under `%s`, and this branch under `%s`: both would count", o.Name, f.Name, before, key)
+				"operation %s changes field %s under `%s`, and this branch under `%s`: both would change it", o.Name, f.Name, first, key)
 			return false
 		}
 		changed[f] = key
@@ -131,6 +129,23 @@ func (r *resolver) effects(o *Operation, a *astOperation, e *astEffects, above E
 			if v, ok := r.addition(o, a, f, s); ok {
 				out.Add = append(out.Add, Assign{Pos: s.field.pos, Field: f, Value: v})
 			}
+		}
+	}
+	for _, w := range e.reset.words {
+		if f := r.field(w); once(w, f, "reset") && r.back(o, f, w, "reset", KindCounter, KindSet) {
+			out.Reset = append(out.Reset, FieldRef{w.pos, f})
+		}
+	}
+	for _, s := range e.remove {
+		if f := r.field(s.field); once(s.field, f, "remove") && r.back(o, f, s.field, "remove", KindSet) {
+			if v, ok := r.removal(o, a, f, s); ok {
+				out.Remove = append(out.Remove, Assign{Pos: s.field.pos, Field: f, Value: v})
+			}
+		}
+	}
+	for _, w := range e.decrement.words {
+		if f := r.field(w); once(w, f, "decrement") && r.back(o, f, w, "decrement", KindCounter) {
+			out.Decrement = append(out.Decrement, FieldRef{w.pos, f})
 		}
 	}
 	return out

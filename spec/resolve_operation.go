@@ -170,7 +170,7 @@ func (r *resolver) branch(o *Operation, a *astOperation, b *astBranch, from, cre
 
 // effectKey returns the first key of the branch that changes a field.
 func (b *astBranch) effectKey() string {
-	for _, key := range []string{"set", "clear", "increment", "add"} {
+	for _, key := range []string{"set", "clear", "increment", "add", "reset", "decrement", "remove"} {
 		if b.has(key) {
 			return key
 		}

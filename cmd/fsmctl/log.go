@@ -284,8 +284,18 @@ func (l *logPrinter) changes(e *fsm.Event) []string {
 	add := func(name string, set bool, value json.RawMessage) {
 		text := cut(cli.Plain(string(value)))
 		switch {
+		case text == "null" && set:
+			list = append(list, cli.Plain(name)+" empty")
 		case text == "null":
 			list = append(list, cli.Plain(name)+" absent")
+		case set && text[0] == '{':
+			if said, _, err := driver.ReadSetChange(value); err == nil {
+				text = cut(cli.Plain(said.Gone.Text()))
+				if !said.Came.IsZero() {
+					list = append(list, cli.Plain(name)+" + "+cut(cli.Plain(said.Came.Text())))
+				}
+			}
+			list = append(list, cli.Plain(name)+" - "+text)
 		case set:
 			list = append(list, cli.Plain(name)+" + "+text)
 		default:

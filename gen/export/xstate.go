@@ -56,7 +56,7 @@ const newState = "(new)"
 // createMachine(JSON.parse(text)). Events are operations, guards have the names
 // of the machine's; where several must hold, the guard is called "all" and its
 // parameters list them. What an operation does to the record are the actions
-// set, clear, increment, add, effect and then; record_only and refuse stay where
+// set, clear, increment, add, reset, decrement, remove, effect and then; record_only and refuse stay where
 // they are.
 func XState(m *spec.Machine) ([]byte, error) {
 	states := object{{newState, stateNode(m, nil)}}
@@ -183,6 +183,15 @@ func actions(o *spec.Operation, b branch) []object {
 		}
 		for _, a := range e.Add {
 			action("add", member{"field", a.Field.Name}, member{"value", a.Value.Text})
+		}
+		for _, a := range e.Remove {
+			action("remove", member{"field", a.Field.Name}, member{"value", a.Value.Text})
+		}
+		for _, f := range e.Decrement {
+			action("decrement", member{"field", f.Field.Name})
+		}
+		for _, f := range e.Reset {
+			action("reset", member{"field", f.Field.Name})
 		}
 	}
 	if o.Effect != nil {

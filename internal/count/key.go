@@ -36,13 +36,7 @@ func (k Key) String() string {
 
 // moved reports whether effects give a record another value of the key.
 func (k Key) moved(e *spec.Effects) bool {
-	in := func(f *spec.Field) bool {
-		return slices.ContainsFunc(k, func(r spec.FieldRef) bool { return r.Field == f })
-	}
-	set := func(a spec.Assign) bool { return in(a.Field) }
-	changed := func(r spec.FieldRef) bool { return in(r.Field) }
-	return slices.ContainsFunc(e.Set, set) || slices.ContainsFunc(e.Add, set) ||
-		slices.ContainsFunc(e.Clear, changed) || slices.ContainsFunc(e.Increment, changed)
+	return slices.ContainsFunc(k, func(r spec.FieldRef) bool { return e.Changes(r.Field) })
 }
 
 // shapeFor says how far each state must be counted for the rules over the key.

@@ -82,6 +82,7 @@ func (c *comparison) field(o, n *spec.Field) {
 	}
 	c.defaults(where, o, n)
 	c.changedBy(where, o, n)
+	c.goesBack(where, o, n)
 	c.text(where, "doc of field "+n.Name, o.Doc, n.Doc)
 }
 

@@ -143,7 +143,7 @@ func readsActor(o *spec.Operation) bool {
 	return slices.ContainsFunc(spec.Leaves(facts), func(f *spec.Fact) bool {
 		return f.Left.Kind == spec.TermActor || f.Right.Kind == spec.TermActor
 	}) || slices.ContainsFunc(effects, func(e *spec.Effects) bool {
-		return slices.ContainsFunc(slices.Concat(e.Set, e.Add), func(a spec.Assign) bool { return a.Value.Kind == spec.ValueActor })
+		return slices.ContainsFunc(e.Assigned(), func(a spec.Assign) bool { return a.Value.Kind == spec.ValueActor })
 	})
 }
 

@@ -124,19 +124,12 @@ func uses(m *spec.Machine, f *spec.Field) []string {
 			effects = append(effects, &b.Effects)
 		}
 		for _, e := range effects {
-			if changesField(e, f) {
+			if e.Changes(f) {
 				list = append(list, "changed by "+o.Stored())
 			}
 		}
 	}
 	return list
-}
-
-func changesField(e *spec.Effects, f *spec.Field) bool {
-	assigns := func(a spec.Assign) bool { return a.Field == f }
-	named := func(r spec.FieldRef) bool { return r.Field == f }
-	return slices.ContainsFunc(e.Set, assigns) || slices.ContainsFunc(e.Add, assigns) ||
-		slices.ContainsFunc(e.Clear, named) || slices.ContainsFunc(e.Increment, named)
 }
 
 // shape says what an operation does, without its name.

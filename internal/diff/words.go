@@ -118,6 +118,15 @@ func effectWords(e *spec.Effects) []string {
 	for _, a := range e.Add {
 		words = append(words, "add "+valueWord(&a.Value)+" to "+a.Field.Stored())
 	}
+	for _, a := range e.Remove {
+		words = append(words, "remove "+valueWord(&a.Value)+" from "+a.Field.Stored())
+	}
+	for _, r := range e.Decrement {
+		words = append(words, "decrement "+r.Field.Stored())
+	}
+	for _, r := range e.Reset {
+		words = append(words, "reset "+r.Field.Stored())
+	}
 	slices.Sort(words)
 	return words
 }

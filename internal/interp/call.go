@@ -275,7 +275,7 @@ func usesActor(op *spec.Operation) bool {
 		}
 	}
 	for _, e := range allEffects(op) {
-		for _, a := range slices.Concat(e.Set, e.Add) {
+		for _, a := range e.Assigned() {
 			if a.Value.Kind == spec.ValueActor {
 				return true
 			}

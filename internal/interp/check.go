@@ -24,14 +24,16 @@ func Check(m *spec.Machine, r Record) []Violation {
 
 // arrival lists the rules that a record breaks after a step: bounds, presence and
 // invariants. What the types promise besides is not looked at again where no step
-// can break it, and so neither in a field that the step left alone: it is the
-// load that finds a counter below 0.
+// can break it, and so neither in a field that the step left alone, or a counter
+// that it raised: it is the load that finds one below 0.
 func arrival(m *spec.Machine, before, after Record, creation bool) []Violation {
 	return check(m, after, func(i int, f *spec.Field) bool {
 		switch f.Type.Kind {
 		case spec.KindInt:
 			return true
-		case spec.KindCounter, spec.KindSequence:
+		case spec.KindCounter:
+			return creation || after.Fields[i].Num < before.Fields[i].Num
+		case spec.KindSequence:
 			return creation
 		}
 		return creation || before.Fields[i] != after.Fields[i]

@@ -224,6 +224,7 @@ fields:
   n: int
   hits: {type: counter, changed_by: [swap, twice]}
   seen: set
+  more: set
   until: optional time
   level: low|high
   flag: bool
@@ -243,7 +244,7 @@ operations:
     add: {seen: input.who}
     input: {who: string, also: string, go: here|there|back|nowhere}
     choose:
-      - {when: input.go == here, to: same, set: {b: a}, add: {seen: input.also}}
+      - {when: input.go == here, to: same, set: {b: a}, add: {more: input.also}}
       - {when: input.go == there, to: shut}
       - {when: input.go == back, reject: no_way_back}
       - {to: open, clear: [b]}
@@ -272,7 +273,7 @@ func TestDecideEffects(t *testing.T) {
 		{"or same, or absent: not sent", "keep", nil, map[string]string{"b": ""}, ""},
 		{"literals, actor and now", "mark", nil, map[string]string{"n": "9", "level": "high", "flag": "true", "until": "2026-03-01T12:01:40Z", "a": `"w1"`}, ""},
 		{"clear", "wipe", nil, map[string]string{"a": "", "until": ""}, ""},
-		{"the branch reads the stored record", "twice", in{"who": interp.String("y"), "also": interp.String("z"), "go": interp.Word("here")}, map[string]string{"a": `"2"`, "b": `"1"`, "hits": "1", "seen": `["x","y","z"]`}, ""},
+		{"the branch reads the stored record", "twice", in{"who": interp.String("y"), "also": interp.String("z"), "go": interp.Word("here")}, map[string]string{"a": `"2"`, "b": `"1"`, "hits": "1", "seen": `["x","y"]`, "more": `["z"]`}, ""},
 		{"a branch without effects", "twice", in{"who": interp.String("y"), "also": interp.String("z"), "go": interp.Word("there")}, map[string]string{"state": "shut", "a": `"2"`, "hits": "1", "seen": `["x","y"]`}, ""},
 		{"the last branch", "twice", in{"who": interp.String("y"), "also": interp.String("z"), "go": interp.Word("nowhere")}, map[string]string{"a": `"2"`, "b": "", "hits": "1", "seen": `["x","y"]`}, ""},
 		{"a branch that rejects", "twice", in{"who": interp.String("y"), "also": interp.String("z"), "go": interp.Word("back")}, nil, interp.CodeGuard},

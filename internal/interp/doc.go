@@ -36,8 +36,8 @@
 //     that is missing or empty is invalid input. An optional input may be
 //     present and empty.
 //   - The right side of every `set` and `add` reads the stored record, in a
-//     branch too; `increment` and `add` of a branch come on top of those of
-//     the operation.
+//     branch too. What an operation and its branch both set or clear is as
+//     the branch says; nothing else may stand in both.
 //   - A call that names its record has the record as the scope of its request
 //     id, also when the operation could have picked one. Within a record every
 //     event counts, so the id that created a record is known to it.

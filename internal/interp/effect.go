@@ -38,12 +38,25 @@ func apply(m *spec.Machine, e *spec.Effects, stored, target Record, c Call) (aft
 		exceeds(f.Field, n == math.MaxInt64)
 		put(f.Field, Int(n+1))
 	}
+	for _, a := range e.Remove {
+		gone := valueOf(m, a, stored, c)
+		if gone.Kind == KindString {
+			gone = Set(gone.Text)
+		}
+		put(a.Field, target.Value(m, a.Field).Without(gone))
+	}
 	for _, a := range e.Add {
 		added := valueOf(m, a, stored, c)
 		if added.Kind == KindString {
 			added = Set(added.Text)
 		}
 		put(a.Field, target.Value(m, a.Field).Union(added))
+	}
+	for _, f := range e.Decrement {
+		put(f.Field, Int(target.Value(m, f.Field).Num-1))
+	}
+	for _, f := range e.Reset {
+		put(f.Field, Absent)
 	}
 	return target, over
 }

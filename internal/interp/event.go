@@ -33,8 +33,17 @@ type Event struct {
 // Change is the value of one field after an event.
 type Change struct {
 	Field *spec.Field
-	Value Value // for an `add` to a set: the members that were added
-	Added bool
+	Value Value // of a set that is not empty: the members that came
+	Added bool  // it is such a set
+	Gone  Value // the members that it lost, where it lost some
+}
+
+// On is the value after a change of one.
+func (c Change) On(before Value) Value {
+	if c.Added {
+		return before.Without(c.Gone).Union(c.Value)
+	}
+	return c.Value
 }
 
 // Fold makes the record out of its log. It applies images and evaluates no
@@ -62,11 +71,7 @@ func fold(m *spec.Machine, r Record, events []Event) (Record, error) {
 			r.CreatedAt = e.At
 		}
 		for _, c := range e.Changes {
-			v := c.Value
-			if c.Added {
-				v = r.Value(m, c.Field).Union(v)
-			}
-			r = r.with(m, c.Field, v)
+			r = r.with(m, c.Field, c.On(r.Value(m, c.Field)))
 		}
 		r.State, r.Rev, r.UpdatedAt, n = e.To, e.Rev, later(r.UpdatedAt, e.At), 0
 	}
@@ -76,16 +81,18 @@ func fold(m *spec.Machine, r Record, events []Event) (Record, error) {
 	return r, nil
 }
 
-// changes is the after-image of a decision. Sets only grow, so theirs are the
-// members that came.
+// changes is the after-image of a decision. Of a set they are the members that
+// came and those that it lost, and the whole set where it is empty.
 func changes(m *spec.Machine, old Record, d Decision) []Change {
 	var list []Change
 	for _, f := range d.Changed {
 		c := Change{Field: f, Value: d.Record.Value(m, f)}
-		if f.Type.Kind == spec.KindSet {
+		if f.Type.Kind == spec.KindSet && c.Value.IsPresent() {
 			before := old.Value(m, f)
-			c.Value = Set(slices.DeleteFunc(c.Value.Members(), before.Has)...)
-			c.Added = true
+			if gone := before.Without(c.Value); gone.IsPresent() {
+				c.Gone = gone
+			}
+			c.Value, c.Added = c.Value.Without(before), true
 		}
 		list = append(list, c)
 	}

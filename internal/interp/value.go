@@ -138,6 +138,11 @@ func (v Value) Covers(o Value) bool {
 // Union returns the set with the members of both.
 func (v Value) Union(o Value) Value { return Set(append(v.Members(), o.Members()...)...) }
 
+// Without returns the members of set v that are not in set o.
+func (v Value) Without(o Value) Value {
+	return Set(slices.DeleteFunc(v.Members(), o.Has)...)
+}
+
 // Compare orders two values: absent first, then by number, then text by bytes.
 func (v Value) Compare(o Value) int {
 	return cmp.Or(

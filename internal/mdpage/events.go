@@ -16,7 +16,7 @@ func (p *page) events() {
 	p.line("")
 	p.line("Each step appends one event to the log, and so does a call that is recorded only (with `n` from 1). Besides what is shown here it")
 	p.line("holds `id`, `rev`, `n`, `at`, `actor`, `reason`, `request_id`, `labels`, `version` and checksums. Values stand as their types here;")
-	p.line("`changes` names the fields that changed, and of a set the members that came.")
+	p.line("`changes` names the fields that changed, and of a set the members that came; where some went `{\"came\": [...], \"gone\": [...]}`, and null where it is empty.")
 	p.line("")
 	p.line("```json")
 	for _, f := range gen.FactsOf(p.m).Operations {

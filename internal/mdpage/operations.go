@@ -118,6 +118,15 @@ func effects(e *spec.Effects) (list []string) {
 	for _, a := range e.Add {
 		list = append(list, code(a.Value.Text)+" joins "+code(a.Field.Name))
 	}
+	for _, a := range e.Remove {
+		list = append(list, code(a.Value.Text)+" leaves "+code(a.Field.Name))
+	}
+	for _, r := range e.Decrement {
+		list = append(list, code(r.Field.Name)+" falls by 1")
+	}
+	for _, r := range e.Reset {
+		list = append(list, code(r.Field.Name)+" becomes "+r.Field.Zero())
+	}
 	return list
 }
 

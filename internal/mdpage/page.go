@@ -222,15 +222,8 @@ func writes(o *spec.Operation, f *spec.Field) bool {
 		return len(o.Creates) > 0
 	}
 	for _, e := range effectsOf(o) {
-		for _, a := range append(append([]spec.Assign{}, e.Set...), e.Add...) {
-			if a.Field == f {
-				return true
-			}
-		}
-		for _, r := range append(append([]spec.FieldRef{}, e.Clear...), e.Increment...) {
-			if r.Field == f {
-				return true
-			}
+		if e.Changes(f) {
+			return true
 		}
 	}
 	return false

@@ -113,7 +113,7 @@ func classify(m *spec.Machine) *classes {
 			c.facts(b.When)
 		}
 		for _, e := range effects(op) {
-			for _, a := range slices.Concat(e.Set, e.Add) {
+			for _, a := range e.Assigned() {
 				c.assign(a)
 			}
 		}

@@ -384,7 +384,7 @@ func (t *table) decide(from uint16, l *local, c int32) (e edge, does, kept bool)
 		return e, true, false
 	}
 	for i, f := range t.m.Fields {
-		if f.Type.Kind == spec.KindCounter && d.Record.Fields[i].Num < r.Fields[i].Num {
+		if f.Type.Kind == spec.KindCounter && !t.m.Lowers(f) && d.Record.Fields[i].Num < r.Fields[i].Num {
 			e.wrong = fmt.Sprintf("the counter %s falls", f.Name)
 			return e, true, false
 		}

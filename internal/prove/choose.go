@@ -76,10 +76,10 @@ func distinct(refs []spec.StateRef) []*spec.State {
 // first is the first effect of a list.
 func first(e *spec.Effects) (string, spec.Assign) {
 	var fields []*spec.Field
-	for _, a := range slices.Concat(e.Set, e.Add) {
+	for _, a := range e.Assigned() {
 		fields = append(fields, a.Field)
 	}
-	for _, r := range slices.Concat(e.Clear, e.Increment) {
+	for _, r := range e.Named() {
 		fields = append(fields, r.Field)
 	}
 	return culprit(e, fields)

@@ -48,17 +48,30 @@ func (p *problem) apply(e *spec.Effects, on after) after {
 	for _, f := range e.Increment {
 		a[f.Field] = incremented(a.read(p)(f.Field))
 	}
+	for _, s := range e.Remove {
+		if v := a.read(p)(s.Field); v.set != nil {
+			a[s.Field] = value{kind: spec.KindSet, set: v.set.without(p.assigned(spec.Assign{Field: s.Field, Value: s.Value}))}
+		}
+	}
 	for _, s := range e.Add {
 		v := a.read(p)(s.Field)
 		member := p.assigned(spec.Assign{Field: s.Field, Value: s.Value})
 		if v.set == nil || member.kind != spec.KindString {
 			continue // FSM015 speaks of it
 		}
-		grown := &set{base: v.set.base, added: append(append([]value{}, v.set.added...), member)}
-		if member.absent {
-			grown = v.set
+		grown := *v.set
+		if !member.absent {
+			grown.added = append(append([]value{}, v.set.added...), member)
 		}
-		a[s.Field] = value{kind: spec.KindSet, set: grown}
+		a[s.Field] = value{kind: spec.KindSet, set: &grown}
+	}
+	for _, f := range e.Decrement {
+		v := a.read(p)(f.Field)
+		v.off--
+		a[f.Field] = v
+	}
+	for _, f := range e.Reset {
+		a[f.Field] = empty(f.Field)
 	}
 	return a
 }

@@ -178,7 +178,7 @@ func (w *world) datum(v value) Datum {
 func (w *world) setOf(s set) []string {
 	var members []string
 	for i, e := range w.elems {
-		if atom, ok := w.members[member{i, s.base}]; ok && s.base >= 0 && w.sol.bools[atom] {
+		if atom, ok := w.members[member{i, s.base}]; ok && s.base >= 0 && w.sol.bools[atom] && !w.went(s, w.number(e)) {
 			members = append(members, w.texts[w.number(e)])
 		}
 	}
@@ -189,6 +189,14 @@ func (w *world) setOf(s set) []string {
 	}
 	slices.Sort(members)
 	return slices.Compact(members)
+}
+
+// went reports whether a set has lost the string of a number.
+func (w *world) went(s set, n int64) bool {
+	if slices.ContainsFunc(s.gone, func(g value) bool { return w.holds(w.present(g)) && w.number(g) == n }) {
+		return true
+	}
+	return slices.ContainsFunc(s.less, func(l set) bool { return slices.Contains(w.setOf(l), w.texts[n]) })
 }
 
 // touch gives a number to everything that an example shows, so that the types

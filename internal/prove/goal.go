@@ -91,6 +91,14 @@ func (s *part) typed(branch *spec.Branch, read reader) []goal {
 	var list []goal
 	done := map[*spec.Field]bool{}
 	for _, e := range taken(s.op, branch) {
+		for _, r := range e.Decrement {
+			v := read(r.Field)
+			list = append(list, goal{
+				code: "FSM302", fields: []*spec.Field{r.Field}, present: true,
+				condition: func() (formula, bool) { return v.atLeast(0), !v.opaque },
+				left:      fmt.Sprintf("`%s` outside its bounds", r.Field.Name), pos: r.Field.Pos, related: r.Field.Name + " is at least 0",
+			})
+		}
 		for _, a := range e.Set {
 			f := a.Field
 			if done[f] {
@@ -181,6 +189,16 @@ func culprit(e *spec.Effects, fields []*spec.Field) (key string, at spec.Assign)
 	for _, r := range e.Clear {
 		if slices.Contains(fields, r.Field) {
 			return "clear", spec.Assign{Pos: r.Pos, Field: r.Field}
+		}
+	}
+	for _, r := range e.Decrement {
+		if slices.Contains(fields, r.Field) {
+			return "decrement", spec.Assign{Pos: r.Pos, Field: r.Field}
+		}
+	}
+	for _, r := range e.Reset {
+		if slices.Contains(fields, r.Field) {
+			return "reset", spec.Assign{Pos: r.Pos, Field: r.Field}
 		}
 	}
 	return "", spec.Assign{}

@@ -64,6 +64,24 @@ states:
 	}{
 		{name: "a counter goes up", source: "n >= 1", op: "increment: [n]", target: "n >= 2", want: true},
 		{name: "not by two", source: "n >= 1", op: "increment: [n]", target: "n >= 3"},
+		{name: "a reset counter is 0", source: "n >= 5", op: "reset: [n]", target: "n == 0", want: true},
+		{name: "and no more", source: "n >= 5", op: "reset: [n]", target: "n >= 1"},
+		{name: "a reset set is empty", op: "reset: [all]", target: "all is absent", want: true},
+		{name: "and covered by each", op: "reset: [all]", target: "some covers all", want: true},
+		{name: "but covers none with members", source: "all covers some", op: "reset: [all]", target: "all covers some"},
+		{name: "others keep their members", source: "name in some", op: "reset: [all]", target: "name in some", want: true},
+		{name: "who is taken out is not in it", op: "{remove: {all: actor}, set: {owner: actor}}", target: "owner not in all", want: true},
+		{name: "others stay", source: "owner in all", op: "{require: [other], remove: {all: actor}}", target: "owner in all", want: true},
+		{name: "but perhaps it was this one", source: "owner in all", op: "remove: {all: actor}", target: "owner in all"},
+		{name: "one who comes in the same step is in it", op: "{remove: {all: name}, add: {all: name}}", target: "name in all", want: true},
+		{name: "a substitute", source: "owner in all", op: "{require: [other], remove: {all: actor}, add: {all: name}}", target: "owner in all", want: true},
+		{name: "a set may lose its last member", source: "all is present", op: "remove: {all: actor}", target: "all is present"},
+		{name: "an empty set stays empty", source: "all is absent", op: "remove: {all: actor}", target: "all is absent", want: true},
+		{name: "a smaller set is covered", source: "all covers some", op: "remove: {some: actor}", target: "all covers some", want: true},
+		{name: "a smaller set may cover less", source: "all covers some", op: "remove: {all: actor}", target: "all covers some"},
+		{name: "both lose it", source: "all covers some", op: "remove: {all: actor, some: actor}", target: "all covers some", want: true},
+		{name: "one less", source: "n >= 5", op: "decrement: [n]", target: "n >= 4", want: true},
+		{name: "not two", source: "n <= 5", op: "decrement: [n]", target: "n <= 3"},
 		{name: "counters start at 0", op: "increment: [n]", target: "n >= 1", want: true},
 		{name: "an upper bound moves along", source: "n <= 3", op: "increment: [n]", target: "n <= 3"},
 		{name: "a guard makes room", source: "n <= most", op: "{require: [room], increment: [n]}", target: "n <= most", want: true},
@@ -127,7 +145,7 @@ states:
 			}
 			op := strings.TrimSuffix(strings.TrimPrefix(tt.op, "{"), "}")
 			if strings.HasPrefix(tt.op, "{") {
-				for _, key := range []string{"set:", "increment:", "add:", "require:"} {
+				for _, key := range []string{"set:", "increment:", "add:", "remove:", "require:"} {
 					op = strings.Replace(op, ", "+key, "\n    "+key, 1)
 				}
 			} else {
@@ -172,9 +190,10 @@ func TestCreationsAndBranches(t *testing.T) {
   owner: optional string
   name: string
   all: set
+  more: set
 states:
   one: {absent: [owner, all], invariant: [n == 0, since == created_at, since <= updated_at]}
-  two: {invariant: ["n >= 1", name in all, owner in all]}
+  two: {invariant: ["n >= 1", name in more, owner in all]}
   three: {}
 guards:
   asked: {when: input.k >= 1, error: too_small}
@@ -189,7 +208,7 @@ operations:
     doc: a branch counts
     choose:
       - {when: n >= 5, to: same}
-      - {to: two, increment: [n], add: {all: name}}
+      - {to: two, increment: [n], add: {more: name}}
 `
 	tests := []struct {
 		name, from, to string
@@ -197,9 +216,9 @@ operations:
 	}{
 		{"as it should be", "", "", nil},
 		{"the branch does not raise the counter", "to: two, increment: [n], add", "to: two, add", []string{"FSM302 go: three -> two can leave `n >= 1` false"}},
-		{"the branch adds nothing", "increment: [n], add: {all: name}}", "increment: [n]}", []string{"FSM302 go: three -> two can leave `name in all` false"}},
+		{"the branch adds nothing", "increment: [n], add: {more: name}}", "increment: [n]}", []string{"FSM302 go: three -> two can leave `name in more` false"}},
 		{"the branch above says more", "n >= 5, to: same}", "n <= 1, to: same}\n      - {when: n <= 1, to: three}",
-			[]string{"FSM201 go: this branch is never taken: line 28 holds whenever it does (`n <= 1`)"}},
+			[]string{"FSM201 go: this branch is never taken: line 29 holds whenever it does (`n <= 1`)"}},
 		{"a counter that starts later", "make: {creates: one, set: {most", "make: {creates: one, set: {n: 1, most", []string{"FSM302 make: (new) -> one can leave `n == 0` false"}},
 		{"a creation in the past", "make: {creates: one, set: {most: input, since: now", "make: {creates: one, set: {most: input, since: input", []string{
 			"FSM302 make: (new) -> one can leave `since == created_at` false", "FSM302 make: (new) -> one can leave `since <= updated_at` false"}},

@@ -164,7 +164,7 @@ func (w *writer) value(kind, field string, creation bool) string {
 
 // effects writes some effects, each field at most once.
 func (w *writer) effects(least int, creation bool) string {
-	var set, cleared, increment, add []string
+	var set, cleared, increment, add, reset, decrement, remove, counted []string
 	members := 3
 	if creation {
 		members = 2 // no field
@@ -176,13 +176,24 @@ func (w *writer) effects(least int, creation bool) string {
 			}
 			switch {
 			case f[0] == 'q', f[0] == 'd' && creation && w.IntN(2) == 0:
+			case slices.Contains(w.raised, f):
+			case !creation && (f[0] == 'c' || kind == "set") && w.IntN(8) == 0:
+				counted, reset = append(counted, f), append(reset, f)
+			case !creation && f[0] == 'c' && w.IntN(12) == 0:
+				counted, decrement = append(counted, f), append(decrement, f)
 			case f[0] == 'c':
 				if creation && w.IntN(3) == 0 {
 					set = append(set, f+": "+fmt.Sprint(w.IntN(3)))
-				} else if !creation && !slices.Contains(w.raised, f) {
-					increment = append(increment, f)
+				} else if !creation {
+					counted, increment = append(counted, f), append(increment, f)
+				}
+			case kind == "set" && !creation && w.IntN(5) == 0:
+				counted, remove = append(counted, f), append(remove, f+": "+one(w, []string{"input.is", "actor", "s1"}))
+				if w.IntN(3) == 0 {
+					add = append(add, f+": "+one(w, []string{"input.is", "actor", "s1"}))
 				}
 			case kind == "set":
+				counted = append(counted, f)
 				if !creation || w.IntN(2) == 0 {
 					add = append(add, f+": "+one(w, []string{"input.is", "actor", "s1"}[:members]))
 				} else {
@@ -199,11 +210,13 @@ func (w *writer) effects(least int, creation bool) string {
 			}
 		}
 	}
-	w.counted = increment
+	w.counted = counted
 	text := ""
 	for _, e := range []struct{ key, open, close string }{
 		{"set", "{" + strings.Join(set, ", "), "}"}, {"clear", "[" + strings.Join(cleared, ", "), "]"},
 		{"increment", "[" + strings.Join(increment, ", "), "]"}, {"add", "{" + strings.Join(add, ", "), "}"},
+		{"reset", "[" + strings.Join(reset, ", "), "]"}, {"decrement", "[" + strings.Join(decrement, ", "), "]"},
+		{"remove", "{" + strings.Join(remove, ", "), "}"},
 	} {
 		if len(e.open) > 1 {
 			text += ", " + e.key + ": " + e.open + e.close
@@ -301,7 +314,7 @@ func lines(effects string) []string {
 		return nil
 	}
 	text := effects
-	for _, key := range []string{"clear", "increment", "add"} {
+	for _, key := range []string{"clear", "increment", "add", "reset", "decrement", "remove"} {
 		text = strings.Replace(text, ", "+key+": ", "\n"+key+": ", 1)
 	}
 	return strings.Split(text, "\n")

@@ -102,10 +102,16 @@ func (w *work) wayOut(s *part, branch *spec.Branch, to *spec.State, g goal, key 
 	}
 	f := g.fields0()
 	switch {
+	case g.code == "FSM302" && g.fact == nil && key == "decrement" && branch == nil:
+		return fmt.Sprintf("require a guard with `when: %s >= 1`", f.Name)
+	case g.code == "FSM302" && g.fact == nil && key == "decrement":
+		return fmt.Sprintf("put a branch with `when: %s == 0` above %s", f.Name, where)
 	case g.code == "FSM302" && g.fact == nil:
 		return fmt.Sprintf("require a guard that keeps %s within its bounds, or widen them", f.Name)
 	case g.code == "FSM302" && key == "" && s.from != nil && branch == nil:
 		return fmt.Sprintf("require a guard with `when: %s`, or make it an invariant of %s", g.fact.Written(), s.from.Name)
+	case key == "reset" && (g.present || g.code == "FSM302"):
+		return fmt.Sprintf("take %s out of `reset` of %s, or weaken what %s promises", at.Field.Name, where, to.Name)
 	case g.code == "FSM302" && branch != nil && key != "increment":
 		if len(branch.When) == 0 { // the last one: what it does not take would be taken by none
 			return fmt.Sprintf("put a branch above %s for the case in which `%s` is false, or weaken the invariant", where, g.fact.Text)
@@ -141,7 +147,7 @@ func (w *work) wayOut(s *part, branch *spec.Branch, to *spec.State, g goal, key 
 	case f.Type.Optional:
 		return fmt.Sprintf("add %s to `clear:` of %s", f.Name, where)
 	}
-	return fmt.Sprintf("a set never shrinks: require a guard with `when: %s is absent`, or take it out of `absent` of %s", f.Name, to.Name)
+	return fmt.Sprintf("add %s to `reset:` of %s", f.Name, where)
 }
 
 // edits are the way out where it is one: a `clear` is too much, or one is missing.

@@ -1,6 +1,10 @@
 package prove
 
-import "github.com/fsmgen/fsmgen/spec"
+import (
+	"slices"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
 
 // Sets are decided over the strings that facts and effects name, and over one
 // witness for each set that is not empty and for each coverage that fails. That
@@ -29,7 +33,15 @@ func (p *problem) holds(elem int, s set) formula {
 		if _, ok := p.members[key]; !ok {
 			p.members[key] = p.atom()
 		}
-		ways = append(ways, formula{op: isTrue, v: p.members[key]})
+		is := []formula{{op: isTrue, v: p.members[key]}}
+		for _, g := range s.gone {
+			p.elem(g)
+			is = append(is, not(all(p.present(g), same(p.elems[elem], g))))
+		}
+		for _, l := range s.less {
+			is = append(is, not(p.holds(elem, l)))
+		}
+		ways = append(ways, all(is...))
 	}
 	for _, a := range s.added {
 		p.elem(a)
@@ -38,7 +50,46 @@ func (p *problem) holds(elem int, s set) formula {
 	return anyOf(ways...)
 }
 
+// without is the set of a field without a member, or without those of another set.
+// Nothing was added to it before in the same step.
+func (s *set) without(v value) *set {
+	less := *s
+	if v.kind == spec.KindSet {
+		less.less = append(append([]set{}, s.less...), *v.set)
+	} else if !v.absent {
+		less.gone = append(append([]value{}, s.gone...), v)
+	}
+	return &less
+}
+
+// filling is the atom that a set which lost members is not empty.
+type filling struct {
+	atom, witness int
+	set           set
+}
+
+// names gives an index to every string that a set is made of.
+func (p *problem) names(s set) {
+	for _, v := range slices.Concat(s.added, s.gone) {
+		p.elem(v)
+	}
+	for _, l := range s.less {
+		p.names(l)
+	}
+}
+
 func (p *problem) notEmpty(s set) formula {
+	if len(s.gone)+len(s.less) > 0 {
+		for _, f := range p.fillings {
+			if sameSet(f.set, s) {
+				return formula{op: isTrue, v: f.atom}
+			}
+		}
+		p.names(s)
+		f := filling{atom: p.atom(), witness: p.elem(p.witness()), set: s}
+		p.fillings = append(p.fillings, f)
+		return formula{op: isTrue, v: f.atom}
+	}
 	var ways []formula
 	if s.base >= 0 {
 		if _, ok := p.filled[s.base]; !ok {
@@ -65,24 +116,17 @@ func (p *problem) covering(left, right set) formula {
 			return formula{op: isTrue, v: c.atom}
 		}
 	}
-	for _, a := range append(append([]value{}, left.added...), right.added...) {
-		p.elem(a)
-	}
+	p.names(left)
+	p.names(right)
 	c := coverage{atom: p.atom(), left: left, right: right, witness: p.elem(p.witness())}
 	p.covers = append(p.covers, c)
 	return formula{op: isTrue, v: c.atom}
 }
 
 func sameSet(a, b set) bool {
-	if a.base != b.base || len(a.added) != len(b.added) {
-		return false
-	}
-	for i := range a.added {
-		if a.added[i].num != b.added[i].num || a.added[i].off != b.added[i].off {
-			return false
-		}
-	}
-	return true
+	is := func(x, y value) bool { return x.num == y.num && x.off == y.off }
+	return a.base == b.base && slices.EqualFunc(a.added, b.added, is) && slices.EqualFunc(a.gone, b.gone, is) &&
+		slices.EqualFunc(a.less, b.less, sameSet)
 }
 
 // ground says what the atoms about sets mean, for every element there is. It
@@ -92,7 +136,7 @@ func (p *problem) ground(m *meter) ([]formula, bool) {
 		return nil, true
 	}
 	n := len(p.elems)
-	if m.work -= n*n*p.sets + n*len(p.covers); m.work < 0 || n > most {
+	if m.work -= n*n*p.sets + n*(len(p.covers)+len(p.fillings)); m.work < 0 || n > most {
 		return nil, false
 	}
 	var fs []formula
@@ -103,6 +147,13 @@ func (p *problem) ground(m *meter) ([]formula, bool) {
 			implies(all(atom, p.holds(e, c.right)), p.holds(e, c.left))
 		}
 		implies(not(atom), all(p.holds(c.witness, c.right), not(p.holds(c.witness, c.left))))
+	}
+	for _, f := range p.fillings {
+		atom := formula{op: isTrue, v: f.atom}
+		for e := range p.elems {
+			implies(p.holds(e, f.set), atom)
+		}
+		implies(atom, p.holds(f.witness, f.set))
 	}
 	for s := range p.sets {
 		filled, asked := p.filled[s]

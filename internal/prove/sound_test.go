@@ -299,7 +299,7 @@ func TestProvenMachinesKeepTheirInvariants(t *testing.T) {
 		passed := *m
 		passed.Operations = slices.DeleteFunc(slices.Clone(m.Operations), func(op *spec.Operation) bool { return guilty[op.Name] })
 		operations += len(passed.Operations)
-		trace(&passed, rand.New(rand.NewPCG(seed, 3)), 40, func(r interp.Record, c interp.Call, d interp.Decision, refusal *interp.Refusal) {
+		trace(&passed, rand.New(rand.NewPCG(seed, 3)), 100, func(r interp.Record, c interp.Call, d interp.Decision, refusal *interp.Refusal) {
 			switch {
 			case refusal == nil:
 				accepted++

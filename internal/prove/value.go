@@ -23,9 +23,12 @@ type value struct {
 	set    *set  // KindSet
 }
 
-// set is a set of strings: what was there before the step, and what came.
+// set is a set of strings: what was there before the step without what went, and
+// what came.
 type set struct {
 	base  int // the set before the step; -1: empty
+	gone  []value
+	less  []set // whose members went, too
 	added []value
 }
 
@@ -51,6 +54,8 @@ type problem struct {
 	members map[member]int
 	elems   []value // every string that a set was asked for
 	covers  []coverage
+
+	fillings []filling
 }
 
 // number is one number of a problem: what it stands for.

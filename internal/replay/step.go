@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -248,12 +249,6 @@ func (c *checker) changed(r *record, p parsed) interp.Record {
 		r.known = r.known && len(c.m.Fields) == 0
 		return after
 	}
-	apply := func(f *spec.Field, v interp.Value) {
-		if f.Type.Kind == spec.KindSet {
-			v = after.Value(c.m, f).Union(v)
-		}
-		after = after.With(c.m, f.Name, v)
-	}
 	for _, name := range sorted(p.changes) {
 		i := slices.IndexFunc(c.m.Fields, func(f *spec.Field) bool { return f.Stored() == name })
 		if i < 0 {
@@ -267,7 +262,7 @@ func (c *checker) changed(r *record, p parsed) interp.Record {
 			continue
 		}
 		f := c.m.Fields[i]
-		v, err := value(f.Type, p.changes[name])
+		v, err := changedValue(f, after.Value(c.m, f), p.changes[name])
 		switch {
 		case err != nil:
 			c.say(RuleJSON, "changes: %s: %v", name, err)
@@ -276,10 +271,23 @@ func (c *checker) changed(r *record, p parsed) interp.Record {
 			c.say(RuleJSON, "changes: %s cannot be absent", name)
 			r.known = false
 		default:
-			apply(f, v)
+			after = after.With(c.m, f.Name, v)
 		}
 	}
 	return after
+}
+
+// changedValue is the value of a field after what an event says of it.
+func changedValue(f *spec.Field, before interp.Value, raw json.RawMessage) (interp.Value, error) {
+	if f.Type.Kind != spec.KindSet {
+		return value(f.Type, raw)
+	}
+	said, empty, err := driver.ReadSetChange(raw)
+	if empty || err != nil {
+		return interp.Set(), err
+	}
+	change := interp.Change{Added: true, Value: interp.Set(said.Came.Items()...), Gone: interp.Set(said.Gone.Items()...)}
+	return change.On(before), nil
 }
 
 // compare asks the machine what it makes of the call, and compares.

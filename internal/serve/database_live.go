@@ -254,7 +254,11 @@ func logEvent(m *spec.Machine, e *fsm.Event) LogEvent {
 		if !ok {
 			continue
 		}
-		v.Changes = append(v.Changes, NamedText{f.Name, jsonText(raw)})
+		text := jsonText(raw)
+		if f.Type.Kind == spec.KindSet && string(raw) == "null" {
+			text = "empty"
+		}
+		v.Changes = append(v.Changes, NamedText{f.Name, text})
 	}
 	return v
 }

@@ -95,6 +95,7 @@ type namedView struct {
 	Name  string    `json:"name"`
 	Value valueView `json:"value"`
 	Added bool      `json:"added,omitempty"` // the members that came to a set
+	Gone  bool      `json:"gone,omitempty"`  // the members that a set lost
 }
 
 // recordView is a record as it stands at the end of a session.
@@ -315,7 +316,12 @@ func eventOf(e interp.Event) eventView {
 		}
 	}
 	for _, c := range e.Changes {
-		v.Changes = append(v.Changes, namedView{c.Field.Name, show(c.Value), c.Added})
+		if c.Gone.IsPresent() {
+			v.Changes = append(v.Changes, namedView{Name: c.Field.Name, Value: show(c.Gone), Gone: true})
+		}
+		if !c.Gone.IsPresent() || c.Value.IsPresent() {
+			v.Changes = append(v.Changes, namedView{Name: c.Field.Name, Value: show(c.Value), Added: c.Added})
+		}
 	}
 	return v
 }

@@ -118,6 +118,15 @@ func effectTexts(e *spec.Effects) []string {
 	for _, a := range e.Add {
 		list = append(list, "add "+a.Value.Text+" to "+a.Field.Name)
 	}
+	for _, a := range e.Remove {
+		list = append(list, "remove "+a.Value.Text+" from "+a.Field.Name)
+	}
+	for _, f := range e.Decrement {
+		list = append(list, f.Field.Name+" - 1")
+	}
+	for _, f := range e.Reset {
+		list = append(list, f.Field.Name+" = "+f.Field.Zero())
+	}
 	return list
 }
 

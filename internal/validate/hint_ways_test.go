@@ -319,9 +319,19 @@ var ways = []way{
 		*in(x.root, "fields", x.a[1]) = *value("counter")
 		return true
 	})),
-	says("write `increment: [<>]`").by(tree(func(x *place) bool {
-		op := enclosingOf(x.chain, "set")
-		return drop(x.chain) && op != nil && push(in(op, "increment"), x.a[1])
+	says("write `increment: [<>]`").by(listed("increment")),
+	says("write `reset: [<>]`").by(listed("reset")),
+	says("put a branch with `when: []` above the branch in line <> of <>"),
+	says("add <> to `reset:` of <>").by(tree(func(x *place) bool {
+		return push(in(x.root, "operations", x.a[2], "reset"), x.a[1])
+	})),
+	says("remove it here").by(here),
+	says("keep one of them").by(here),
+	says("weaken what <> promises").weaker(),
+	says("take <> out of `reset` of <>").by(tree(func(x *place) bool {
+		without(in(x.root, "operations", x.a[2], "reset"), x.a[1])
+		without(in(x.root, "fields"), x.a[2]) // who changes it
+		return true
 	})),
 	says("add <> to `clear:` of <>").by(tree(func(x *place) bool {
 		return push(in(x.root, "operations", x.a[2], "clear"), x.a[1])
@@ -553,3 +563,11 @@ var fewer = tree(func(x *place) bool {
 	}
 	return false
 })
+
+// listed moves what is set under another key, which only names the field.
+func listed(key string) func(*edit, []string) []string {
+	return tree(func(x *place) bool {
+		op := enclosingOf(x.chain, "set")
+		return drop(x.chain) && op != nil && push(in(op, key), x.a[1])
+	})
+}

@@ -30,12 +30,12 @@ type branchEffects struct {
 func changes(op *spec.Operation, f *spec.Field) []spec.Pos {
 	var at []spec.Pos
 	for _, e := range effects(op) {
-		for _, a := range slices.Concat(e.effects.Set, e.effects.Add) {
+		for _, a := range e.effects.Assigned() {
 			if a.Field == f && !a.Default {
 				at = append(at, a.Pos)
 			}
 		}
-		for _, r := range slices.Concat(e.effects.Clear, e.effects.Increment) {
+		for _, r := range e.effects.Named() {
 			if r.Field == f {
 				at = append(at, r.Pos)
 			}

@@ -32,27 +32,26 @@ func changed(v spec.Move, f *spec.Field) (values []spec.Value, hit bool) {
 	if v.Branch != nil {
 		list = append(list, &v.Branch.Effects)
 	}
-	is := func(r spec.FieldRef) bool { return r.Field == f }
 	for _, e := range list {
-		for _, a := range slices.Concat(e.Set, e.Add) {
+		for _, a := range e.Assigned() {
 			if a.Field == f {
-				values, hit = append(values, a.Value), true
+				values = append(values, a.Value)
 			}
 		}
-		hit = hit || slices.ContainsFunc(e.Clear, is) || slices.ContainsFunc(e.Increment, is)
+		hit = hit || e.Changes(f)
 	}
 	return values, hit
 }
 
 // renews reports whether a move gives a part of a key a value that no step had
-// before it: a counter goes up, the time goes on, or the call brings another.
-func renews(v spec.Move, f *spec.Field) bool {
+// before it: a counter goes up that nothing lowers, the time goes on, or the call brings another.
+func renews(m *spec.Machine, v spec.Move, f *spec.Field) bool {
 	if f.Builtin && f.Name == "updated_at" {
 		return true
 	}
 	values, hit := changed(v, f)
 	if f.Type.Kind == spec.KindCounter {
-		return hit
+		return hit && !m.Lowers(f)
 	}
 	return slices.ContainsFunc(values, func(x spec.Value) bool { return x.Kind == spec.ValueNow || x.Input != nil })
 }
@@ -67,7 +66,7 @@ func repeatedKey(p *Pass) {
 			continue
 		}
 		kept := func(v spec.Move) bool {
-			return !slices.ContainsFunc(e.Key, func(r spec.FieldRef) bool { return renews(v, r.Field) })
+			return !slices.ContainsFunc(e.Key, func(r spec.FieldRef) bool { return renews(m, v, r.Field) })
 		}
 		for _, v := range op.Moves() {
 			if !kept(v) || onlyOnce(m, v) {

@@ -11,9 +11,9 @@ import (
 var counterRules = []Rule{
 	{
 		Code: "FSM401", Name: "counter assigned, or something else incremented", Severity: spec.Error, Run: wrongChange,
-		Doc: `A counter is 0 or what the creation sets, and from then on it only goes up, by one: that it never falls needs no
-proof, because the language has no other way to change it. So nothing but a creation may set a counter, and ` + "`increment`" + ` is for
-counters only.`,
+		Doc: `A counter is 0 or what the creation sets. From then on ` + "`increment`" + ` adds one, ` + "`decrement`" + ` takes one off, and ` + "`reset`" + ` makes it 0 again: that nothing
+else happens to it needs no proof, because the language has no other way to change it. So nothing but a creation may set a counter, and
+` + "`increment`" + ` is for counters only.`,
 	},
 	{
 		Code: "FSM402", Name: "change that `changed_by` does not list", Severity: spec.Error, Run: changedByOthers,
@@ -49,15 +49,19 @@ func wrongChange(p *Pass) {
 		for _, e := range effects(op) {
 			for _, a := range e.effects.Set {
 				if a.Field.Type.Kind == spec.KindCounter && len(op.Creates) == 0 {
-					hint := fmt.Sprintf("write `increment: [%s]`, or declare the field `int`", a.Field.Name)
+					key := "increment"
+					if a.Value.Kind == spec.ValueInt && a.Value.Int == 0 {
+						key = "reset"
+					}
+					hint := fmt.Sprintf("write `%s: [%s]`, or declare the field `int`", key, a.Field.Name)
 					if incremented(p.Machine, a.Field) {
-						hint = fmt.Sprintf("write `increment: [%s]`, or remove the change", a.Field.Name)
+						hint = fmt.Sprintf("write `%s: [%s]`, or remove the change", key, a.Field.Name)
 						if slices.ContainsFunc(a.Field.ChangedBy, func(r *spec.OperationRef) bool { return r.Operation == op }) {
 							hint += fmt.Sprintf(" and take %s out of `changed_by`", op.Name)
 						}
 					}
 					p.report(finding{pos: a.Pos, mark: a.Field.Name, hint: hint},
-						"%s is a counter: only `increment` can change it", a.Field.Name)
+						"%s is a counter: only `increment`, `decrement` and `reset` can change it", a.Field.Name)
 				}
 			}
 			for _, r := range e.effects.Increment {

@@ -128,7 +128,7 @@ func actorInSystem(p *Pass) {
 			}
 		}
 		for _, e := range effects(op) {
-			for _, a := range slices.Concat(e.effects.Set, e.effects.Add) {
+			for _, a := range e.effects.Assigned() {
 				if a.Value.Kind == spec.ValueActor {
 					report(a.Value.Pos, a.Value.Text, nil, "remove it")
 				}

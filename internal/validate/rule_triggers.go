@@ -95,7 +95,7 @@ func needsActor(op *spec.Operation) (spec.Pos, bool) {
 		}
 	}
 	for _, e := range effects(op) {
-		for _, a := range slices.Concat(e.effects.Set, e.effects.Add) {
+		for _, a := range e.effects.Assigned() {
 			if a.Value.Kind == spec.ValueActor {
 				return a.Value.Pos, true
 			}
@@ -149,10 +149,10 @@ func endless(op *spec.Operation, v spec.Move, deadline *spec.Field) bool {
 		list = append(list, &v.Branch.Effects)
 	}
 	for _, e := range list {
-		for _, a := range slices.Concat(e.Set, e.Add) {
+		for _, a := range e.Assigned() {
 			changed[a.Field] = true
 		}
-		for _, r := range slices.Concat(e.Clear, e.Increment) {
+		for _, r := range e.Named() {
 			changed[r.Field] = true
 		}
 	}

@@ -117,7 +117,7 @@ func reads(op *spec.Operation, in *spec.Input) bool {
 		return true
 	}
 	for _, e := range effects(op) {
-		for _, a := range slices.Concat(e.effects.Set, e.effects.Add) {
+		for _, a := range e.effects.Assigned() {
 			if a.Value.Input == in {
 				return true
 			}

@@ -148,7 +148,7 @@ func (m *machine[R]) needed(c *driver.Column) string {
 	}
 	switch {
 	case c.Kind == driver.KindCounter || c.Kind == driver.KindSequence:
-		return "it is a count, which never falls"
+		return "it is a count"
 	case c.Optional, c.Kind == driver.KindString, c.Kind == driver.KindJSON, c.Kind == driver.KindSet:
 		return ""
 	}
@@ -361,6 +361,12 @@ func partsOf(raw json.RawMessage, set bool) []string {
 	var items []json.RawMessage
 	if set && json.Unmarshal(raw, &items) == nil {
 		for _, item := range items {
+			parts = append(parts, string(item))
+		}
+	}
+	var said struct{ Came, Gone []json.RawMessage }
+	if set && len(raw) > 0 && raw[0] == '{' && json.Unmarshal(raw, &said) == nil { // some members went
+		for _, item := range slices.Concat(said.Came, said.Gone) {
 			parts = append(parts, string(item))
 		}
 	}

@@ -35,7 +35,7 @@ func (s *Schema) Blank() Row {
 	for i := range s.Columns {
 		switch s.Columns[i].Kind {
 		case KindSet:
-			row.Values[i] = "[]"
+			row.Values[i] = emptySet
 		case KindCounter:
 			row.Values[i] = int64(0)
 		}
@@ -165,37 +165,18 @@ func applyChanges(s *Schema, row *Row, e *Event) error {
 			}
 			return fmt.Errorf("changes: no field is stored as %q", name)
 		}
-		v, err := DecodeValue(s.Columns[i].Kind, m[name])
+		var v any
+		if kind := s.Columns[i].Kind; kind == KindSet {
+			v, err = changedSet(row.Values[i], m[name])
+		} else if v, err = DecodeValue(kind, m[name]); v == nil && err == nil && kind == KindCounter {
+			err = errors.New("it cannot be absent")
+		}
 		if err != nil {
 			return fmt.Errorf("changes: %s: %w", name, err)
-		}
-		switch kind := s.Columns[i].Kind; {
-		case v == nil && (kind == KindSet || kind == KindCounter):
-			return fmt.Errorf("changes: %s cannot be absent", name)
-		case kind == KindSet:
-			if v, err = addMembers(row.Values[i], v); err != nil {
-				return fmt.Errorf("changes: %s: %w", name, err)
-			}
 		}
 		row.Values[i] = v
 	}
 	return nil
-}
-
-// addMembers returns the set of old and the members that an event added.
-func addMembers(old, added any) (any, error) {
-	a, err := parseSet(old.(string))
-	if err != nil {
-		return nil, err
-	}
-	b, err := parseSet(added.(string))
-	if err != nil {
-		return nil, err
-	}
-	for _, item := range b.Items() {
-		a = a.With(item)
-	}
-	return setText(a), nil
 }
 
 // Changes returns the indices of the columns that differ, and the after-image
@@ -213,34 +194,18 @@ func (s *Schema) Changes(old, next []any) ([]int, JSON, error) {
 		}
 		c, v := &s.Columns[i], next[i]
 		if c.Kind == KindSet {
-			added, err := addedMembers(old[i], next[i])
+			said, err := setChange(c.Stored, old[i], next[i])
 			if err != nil {
 				return nil, JSON{}, fmt.Errorf("%s: %w", c.Name, err)
 			}
-			v = added
+			changed, members = append(changed, i), append(members, said)
+			continue
 		}
 		changed = append(changed, i)
 		members = append(members, Member{c.Stored, c.Kind, v})
 	}
 	changes, err := Object(members)
 	return slices.Clone(changed), changes, err
-}
-
-func addedMembers(old, next any) (any, error) {
-	o, _ := old.(string) // a set is never absent, and no text is no set
-	n, _ := next.(string)
-	a, err := parseSet(o)
-	if err != nil {
-		return nil, err
-	}
-	b, err := parseSet(n)
-	if err != nil {
-		return nil, err
-	}
-	if !b.Covers(a) {
-		return nil, fmt.Errorf("the set lost members: %v became %v", a, b)
-	}
-	return setText(b.Without(a)), nil
 }
 
 // Image returns the whole row as it stands in an event.

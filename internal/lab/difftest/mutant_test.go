@@ -224,8 +224,21 @@ func effectMutants(e *spec.Effects, add adder) {
 	without(&e.Clear, func(i int) string { return e.Clear[i].Field.Name }, add, "do not clear")
 	without(&e.Increment, func(i int) string { return e.Increment[i].Field.Name }, add, "do not increment")
 	without(&e.Add, func(i int) string { return e.Add[i].Field.Name }, add, "do not add to")
+	without(&e.Reset, func(i int) string { return e.Reset[i].Field.Name }, add, "do not reset")
+	without(&e.Remove, func(i int) string { return e.Remove[i].Field.Name }, add, "do not remove from")
+	without(&e.Decrement, func(i int) string { return e.Decrement[i].Field.Name }, add, "do not decrement")
+	for i := range e.Decrement {
+		add(func() {
+			e.Reset = append(slices.Clone(e.Reset), e.Decrement[i])
+			e.Decrement = slices.Delete(slices.Clone(e.Decrement), i, i+1)
+		}, "reset %s instead of decrement", e.Decrement[i].Field.Name)
+	}
 	for i := range e.Increment {
 		add(func() { e.Increment = append(slices.Clone(e.Increment), e.Increment[i]) }, "increment %s twice", e.Increment[i].Field.Name)
+		add(func() {
+			e.Reset = append(slices.Clone(e.Reset), e.Increment[i])
+			e.Increment = slices.Delete(slices.Clone(e.Increment), i, i+1)
+		}, "reset %s instead of increment", e.Increment[i].Field.Name)
 	}
 	for i := range e.Set {
 		switch v := &e.Set[i].Value; v.Kind {

@@ -276,6 +276,13 @@ func effectKeys(e *spec.Effects) (keys []string) {
 		keys = append(keys, "increment: "+bracket(e.Increment, fieldWord))
 	}
 	assigns("add", e.Add)
+	assigns("remove", e.Remove)
+	if len(e.Decrement) > 0 {
+		keys = append(keys, "decrement: "+bracket(e.Decrement, fieldWord))
+	}
+	if len(e.Reset) > 0 {
+		keys = append(keys, "reset: "+bracket(e.Reset, fieldWord))
+	}
 	return keys
 }
 

@@ -101,11 +101,5 @@ func clashes(m *spec.Machine, a, b interp.Record) []string {
 
 // writes reports whether an operation can change a field in some way.
 func writes(o *spec.Operation, f *spec.Field) bool {
-	in := func(e *spec.Effects) bool {
-		assigns := func(a spec.Assign) bool { return a.Field == f }
-		refs := func(r spec.FieldRef) bool { return r.Field == f }
-		return slices.ContainsFunc(e.Set, assigns) || slices.ContainsFunc(e.Add, assigns) ||
-			slices.ContainsFunc(e.Clear, refs) || slices.ContainsFunc(e.Increment, refs)
-	}
-	return in(&o.Effects) || slices.ContainsFunc(o.Choose, func(b *spec.Branch) bool { return in(&b.Effects) })
+	return o.Effects.Changes(f) || slices.ContainsFunc(o.Choose, func(b *spec.Branch) bool { return b.Effects.Changes(f) })
 }

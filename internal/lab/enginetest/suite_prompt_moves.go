@@ -300,7 +300,7 @@ func (p *prompt) attackStep(s oneStep, event literals) {
 			if v == was || v.Kind == interp.KindAbsent && !f.Type.Optional || !world.MustHold(p.m, r) {
 				continue
 			}
-			less := less(f, v, was)
+			less := less(p.m, f, v, was)
 			if !allowed && less || done(less) || f.Type.Kind == spec.KindSet && !less && len(v.Members()) <= len(was.Members()) {
 				continue
 			}

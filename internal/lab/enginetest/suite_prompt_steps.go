@@ -95,7 +95,7 @@ func steps(k *world.Cases) []oneStep {
 		for _, f := range m.Fields { // counters and sets that could be made less
 			falls := func(before, after interp.Record) bool {
 				return slices.ContainsFunc(k.Values(f), func(v interp.Value) bool {
-					return less(f, v, before.Value(m, f)) && world.MustHold(m, with(m, after, f, v))
+					return less(m, f, v, before.Value(m, f)) && world.MustHold(m, with(m, after, f, v))
 				})
 			}
 			if writes(w.op, f) && !slices.ContainsFunc(all, func(s oneStep) bool { return s.way == w && falls(s.before, s.after) }) {
@@ -114,7 +114,7 @@ func fit(k *world.Cases, r interp.Record, to *spec.State, ops ...*spec.Operation
 		after := r.In(to)
 		for _, f := range m.Fields {
 			v := like.Value(m, f)
-			if !less(f, v, r.Value(m, f)) && slices.ContainsFunc(ops, func(o *spec.Operation) bool { return writes(o, f) }) {
+			if !less(m, f, v, r.Value(m, f)) && slices.ContainsFunc(ops, func(o *spec.Operation) bool { return writes(o, f) }) {
 				after = with(m, after, f, v)
 			}
 		}
@@ -125,8 +125,17 @@ func fit(k *world.Cases, r interp.Record, to *spec.State, ops ...*spec.Operation
 	return interp.Record{}, false
 }
 
-// less reports whether a counter fell or a set lost a member.
-func less(f *spec.Field, now, before interp.Value) bool {
+// less reports whether a counter fell or a set lost a member in a way that no operation can.
+func less(m *spec.Machine, f *spec.Field, now, before interp.Value) bool {
+	if f.Type.Kind == spec.KindCounter && m.Decrements(f) && now.Num == before.Num-1 {
+		return false
+	}
+	if m.Removes(f) {
+		return false
+	}
+	if m.Resets(f) && now == interp.NewRecord(m, "").Value(m, f) {
+		return false
+	}
 	return f.Type.Kind == spec.KindCounter && now.Num < before.Num || f.Type.Kind == spec.KindSet && !now.Covers(before)
 }
 

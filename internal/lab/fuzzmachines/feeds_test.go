@@ -84,7 +84,8 @@ func flowing(r *rand.Rand) string {
 		}
 		return "'" + strings.Join(facts, "', '") + "'"
 	}
-	effects := func() string {
+	grown := map[string]bool{} // sets that the operation itself adds to
+	effects := func(branch bool) string {
 		var set, add []string
 		for _, f := range texts {
 			if r.IntN(3) == 0 {
@@ -96,8 +97,9 @@ func flowing(r *rand.Rand) string {
 			}
 		}
 		for _, f := range sets {
-			if r.IntN(4) == 0 {
+			if r.IntN(4) == 0 && !(branch && grown[f]) {
 				add = append(add, f+": "+pick(firm...))
+				grown[f] = !branch
 			}
 		}
 		return ", set: {" + strings.Join(set, ", ") + "}, add: {" + strings.Join(add, ", ") + "}"
@@ -110,7 +112,7 @@ func flowing(r *rand.Rand) string {
 	if r.IntN(2) == 0 {
 		b.WriteString("    require: [g]\n")
 	}
-	e := strings.TrimPrefix(empty.Replace(effects()), ", ")
+	e := strings.TrimPrefix(empty.Replace(effects(false)), ", ")
 	if e != "" {
 		b.WriteString("    " + strings.ReplaceAll(e, ", add:", "\n    add:") + "\n")
 	}
@@ -120,9 +122,9 @@ func flowing(r *rand.Rand) string {
 	default:
 		b.WriteString("    choose:\n")
 		for range 1 + r.IntN(2) {
-			fmt.Fprintf(&b, "      - {when: [%s], %s}\n", when(), pick("reject: nope", "record_only: true", "to: t"+empty.Replace(effects())))
+			fmt.Fprintf(&b, "      - {when: [%s], %s}\n", when(), pick("reject: nope", "record_only: true", "to: t"+empty.Replace(effects(true))))
 		}
-		b.WriteString("      - {to: t" + empty.Replace(effects()) + "}\n")
+		b.WriteString("      - {to: t" + empty.Replace(effects(true)) + "}\n")
 	}
 	return b.String()
 }

@@ -86,10 +86,14 @@ type writer struct {
 	set, clear []string
 	increments []string
 	adds       []string
+	resets     []string
+	decrements []string
+	removes    []string
 	inputs     []string
 	require    []string
 	must       map[string]bool // counters that the target wants counted
-	never      map[string]bool // counters that the branches count
+	floor      map[string]bool // counters that some target wants counted
+	never      map[string]bool // counters and sets that the branches change
 	lines      []string
 }
 
@@ -98,7 +102,7 @@ func (m *machine) operation(by string) *writer {
 	i := slices.IndexFunc(m.names, func(n string) bool { return m.chance(9) || !slices.Contains(taken, n) })
 	name := m.names[i]
 	m.names = slices.Delete(m.names, i, i+1)
-	return &writer{machine: m, name: name, by: by, must: map[string]bool{}, never: map[string]bool{}}
+	return &writer{machine: m, name: name, by: by, must: map[string]bool{}, floor: map[string]bool{}, never: map[string]bool{}}
 }
 
 func (w *writer) line(format string, args ...any) {
@@ -196,6 +200,7 @@ func (w *writer) enter(from []*state, to *state) {
 			kept = kept && s.counted[c]
 		}
 		w.must[c] = w.must[c] || to.counted[c] && !kept
+		w.floor[c] = w.floor[c] || to.counted[c]
 	}
 	for _, f := range w.fields {
 		if w.established(from, to, f) {
@@ -239,39 +244,6 @@ func (w *writer) enter(from []*state, to *state) {
 	}
 }
 
-// counts draws which counters and sets the operation changes.
-func (w *writer) counts() {
-	if w.still {
-		return
-	}
-	for _, c := range sortedKeys(w.counters) {
-		if !w.creates && !w.never[c] && (w.must[c] || w.chance(3)) {
-			w.count(c)
-			w.increments = append(w.increments, c)
-		}
-	}
-	for _, s := range sortedKeys(w.sets) {
-		if w.chance(2) && !w.silent {
-			w.sets[s] = append(w.sets[s], w.name)
-			if w.creates {
-				w.set = append(w.set, s+": input")
-			} else {
-				w.adds = append(w.adds, s+": input")
-			}
-		}
-	}
-}
-
-// count notes that the operation counts, and requires that there is room.
-func (w *writer) count(counter string) {
-	if !slices.Contains(w.counters[counter], w.name) {
-		w.counters[counter] = append(w.counters[counter], w.name)
-	}
-	if guard, ok := w.capped[counter]; ok {
-		w.require = append(w.require, guard)
-	}
-}
-
 // done writes the operation.
 func (w *writer) done() {
 	head := []string{"  " + w.name + ":"}
@@ -306,6 +278,7 @@ func (w *writer) done() {
 	if len(w.adds) > 0 {
 		w.line("add: {%s}", strings.Join(w.adds, ", "))
 	}
+	w.lowers()
 	if w.chance(3) {
 		w.line("event: %s_happened", w.name)
 	}
@@ -435,6 +408,7 @@ func (w *writer) then(at *state) {
 		step.enter([]*state{at}, to)
 	} else {
 		step.line("to: same")
+		step.keepsCounted(at)
 	}
 	step.who()
 	if w.chance(4) {
@@ -518,6 +492,7 @@ func (m *machine) stay(from []*state) {
 	w := m.operation("caller")
 	w.line("from: %s", stateNames(from))
 	w.line("to: same")
+	w.keepsCounted(from...)
 	for _, f := range m.fields {
 		mayBeAbsent, keep := true, f.name == m.group && !m.chance(3) || !m.chance(2)
 		for _, s := range from {
@@ -556,8 +531,9 @@ func (m *machine) branching(from []*state) {
 			w.still = true
 		default:
 			to := one(m, m.states)
-			b := &writer{machine: m, name: w.name, branch: true, must: map[string]bool{}}
+			b := &writer{machine: m, name: w.name, branch: true, must: map[string]bool{}, floor: map[string]bool{}}
 			b.enter(from, to)
+			w.keepsCounted(to)
 			var counted []string
 			for _, c := range sortedKeys(b.must) {
 				if b.must[c] {
@@ -567,6 +543,9 @@ func (m *machine) branching(from []*state) {
 				}
 			}
 			parts := when + "to: " + to.name
+			if resets := b.resetsOf(w); len(resets) > 0 {
+				parts += ", reset: [" + strings.Join(resets, ", ") + "]"
+			}
 			if len(b.set) > 0 {
 				parts += ", set: {" + strings.Join(b.set, ", ") + "}"
 			}

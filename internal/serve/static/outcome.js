@@ -57,7 +57,7 @@ export function event(e) {
     ["move", `${e.from || "new"} → ${e.to}`], ["at", clockText(e.at)], ["actor", e.actor], ["reason", e.reason],
     ["request", e.request], ["follows", e.cause], ["failed guard", e.guard],
   ].filter(([, v]) => v);
-  const named = (list) => list.map((c) => el("div", {}, `${c.name}${c.added ? " +" : ""}: `, shown(c.value)));
+  const named = (list) => list.map((c) => el("div", {}, `${c.name}${c.added ? " +" : c.gone ? " −" : ""}: `, shown(c.value)));
   return el("dl", { class: "event" },
     rows.map(([k, v]) => [el("dt", {}, k), el("dd", {}, v)]),
     e.inputs.length > 0 && [el("dt", {}, "inputs"), el("dd", {}, named(e.inputs))],

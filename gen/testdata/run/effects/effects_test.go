@@ -64,7 +64,7 @@ func TestInputOrSame(t *testing.T) {
 	}
 }
 
-// TestBranches proves that the effects of a branch come on top of those of the
+// TestBranches proves that the effects of a branch come beside those of the
 // operation, and that a branch looks at the record after the latter.
 func TestBranches(t *testing.T) {
 	j := made(t)
@@ -73,7 +73,7 @@ func TestBranches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.To != StateDone || j.State != StateDone || j.Tries != 9 || !j.Names.Equal(fsm.NewSet("x", "y", "z")) || j.Owner != fsm.Some("me") {
+	if e.To != StateDone || j.State != StateDone || j.Tries != 9 || !j.Names.Equal(fsm.NewSet("x", "y")) || !j.Others.IsZero() || j.Owner != fsm.Some("me") {
 		t.Errorf("%+v led to %+v", e, j)
 	}
 	if !j.UpdatedAt.Equal(now.Add(time.Minute)) || j.Rev != 2 {

@@ -377,7 +377,7 @@ func (t *Thing) Copy(now time.Time) (Event, error) {
 // TryInput holds the inputs of Try.
 type TryInput struct {
 	Name  string // what is added to names
-	Other string // what is added to names
+	Other string // what is added to others
 	Left  string
 }
 
@@ -386,10 +386,9 @@ type TryInput struct {
 // It adds 1 to tries and adds input.name to names.
 //
 // The first of these that fits is taken:
-//   - if tries >= 9: to done; it sets owner to the actor; it adds input.other
-//     to names
+//   - if tries >= 9: to done; it sets owner to the actor; it resets others
 //   - if names covers others: it stays where it is; it adds input.other to
-//     names
+//     others
 //   - otherwise: it stays where it is; it sets left to the input and wake to
 //     now + 2h; it clears right
 func (t *Thing) Try(in TryInput, actor string, now time.Time) (Event, error) {
@@ -415,17 +414,18 @@ func (t *Thing) Try(in TryInput, actor string, now time.Time) (Event, error) {
 	newNames := t.Names.With(in.Name)
 	switch {
 	case t.Tries+1 >= 9:
-		newNames = newNames.With(in.Other)
 		next := *t
 		next.Tries++
 		next.Names = newNames
 		next.Owner = fsm.Some(actor)
+		next.Others = fsm.Set{}
 		return t.step("try", EventTry, &next, StateDone, now)
 	case newNames.Covers(t.Others):
-		newNames = newNames.With(in.Other)
+		newOthers := t.Others.With(in.Other)
 		next := *t
 		next.Tries++
 		next.Names = newNames
+		next.Others = newOthers
 		return t.step("try", EventTry, &next, t.State, now)
 	default:
 		if !fsmimpl.InYears(now.Add(2 * time.Hour)) {
@@ -478,8 +478,8 @@ type UnsetInput struct {
 
 // Unset moves a Thing from settled to made.
 //
-// It sets extra to the input and active to false, and clears owner, wake, least
-// and seen.
+// It sets extra to the input and active to false, clears owner, wake, least and
+// seen, and resets tries and names.
 func (t *Thing) Unset(in UnsetInput, now time.Time) (Event, error) {
 	if err := fsmimpl.CheckOptionalJSON(in.Extra); err != nil {
 		return Event{}, t.refuseInput("unset", "extra", err.Error())
@@ -495,6 +495,8 @@ func (t *Thing) Unset(in UnsetInput, now time.Time) (Event, error) {
 	next.Wake = fsm.Optional[time.Time]{}
 	next.Least = fsm.Optional[int64]{}
 	next.Seen = fsm.Optional[bool]{}
+	next.Tries = 0
+	next.Names = fsm.Set{}
 	return t.step("unset", EventUnset, &next, StateMade, now)
 }
 

@@ -24,7 +24,7 @@ var schema = &driver.Schema{
 	Machine:     "effects",
 	Entity:      "Thing",
 	Version:     1,
-	Hash:        "e90e15fac4b2577f3b881dc1d30193d57722f417f9d6dce77a09664c89d970fe",
+	Hash:        "7579d1a876810ff82b246707d42a419bcab4b09718cc2dda8fc0b6ee46148e99",
 	Table:       "effects",
 	Enforce:     "full",
 	RequestID:   driver.Optionally,
@@ -154,8 +154,8 @@ func (m *Machine) Settle(ctx context.Context, at fsm.Target, c fsm.Call) (Outcom
 
 // Unset moves a Thing from settled to made.
 //
-// It sets extra to the input and active to false, and clears owner, wake, least
-// and seen.
+// It sets extra to the input and active to false, clears owner, wake, least and
+// seen, and resets tries and names.
 func (m *Machine) Unset(ctx context.Context, at fsm.Target, in UnsetInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, unsetCall(opUnset, in, c))
 }
@@ -299,7 +299,7 @@ var (
 		Moves: []fsmimpl.Move{{From: "made", To: "done"}, {From: "made", To: "made"}},
 		Feeds: []fsmimpl.Feed{
 			{Input: "name", Column: "names"},
-			{Input: "other", Column: "names"},
+			{Input: "other", Column: "others"},
 			{Input: "left", Column: "left"},
 		},
 		NeedActor: true,
