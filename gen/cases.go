@@ -29,10 +29,14 @@ type known struct {
 	places      map[*spec.Unique]bool // that were shown
 	views       map[*spec.Operation]*view
 	others      map[otherKey]interp.Record
+	several     bool // rules of one state that are broken at once were shown
 }
 
 func newSearch(m *spec.Machine) search {
-	return search{m, &known{map[*spec.State]interp.Record{}, map[*spec.State]interp.Record{}, map[*spec.Operation][]tried{}, map[*spec.Unique]bool{}, map[*spec.Operation]*view{}, map[otherKey]interp.Record{}}}
+	return search{m, &known{
+		sound: map[*spec.State]interp.Record{}, full: map[*spec.State]interp.Record{}, calls: map[*spec.Operation][]tried{},
+		places: map[*spec.Unique]bool{}, views: map[*spec.Operation]*view{}, others: map[otherKey]interp.Record{},
+	}}
 }
 
 // tried is one call and what the interpreter says of it.

@@ -3,6 +3,7 @@ package gen
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/spec"
@@ -108,7 +109,7 @@ func (s search) records(st *spec.State) []checked {
 				continue
 			}
 			try(base.before.With(m, f.Name, v), f)
-			if !first || len(list[len(list)-1].broken) == 0 || breaks == enough {
+			if s.known.several || len(list[len(list)-1].broken) == 0 || breaks == enough {
 				continue
 			}
 			if more := worst.With(m, f.Name, v); len(interp.Check(m, more)) > breaks {
@@ -119,14 +120,14 @@ func (s search) records(st *spec.State) []checked {
 	for _, f := range slices.Concat(m.Invariant, st.Invariant) {
 		s.alternatives(base, f, try)
 	}
-	if first {
+	if !s.known.several { // that not the first one ends it is shown once for all states
 		try(worst, nil)
-	}
-	if first { // that not the first one ends it is shown once for all states
 		last := &list[len(list)-1]
-		if last.shows = nil; len(last.broken) > 1 {
+		rules := len(slices.DeleteFunc(slices.Clone(last.broken), func(v interp.Violation) bool { return !strings.Contains(v.Rule, " ") }))
+		if last.shows = nil; rules > 1 || first && len(last.broken) > 1 {
 			last.shows = []string{"several"}
 		}
+		s.known.several = rules > 1
 	}
 	return list
 }

@@ -59,7 +59,8 @@ func (s search) queue(o *spec.Operation, bases []tried, add adder) {
 					continue
 				}
 				absent := low.Value(m, key.Field).Kind == interp.KindAbsent || high.Value(m, key.Field).Kind == interp.KindAbsent
-				pick(base.call, fmt.Sprintf("pick by %s %d, absent %t", key.Field.Name, by, absent), low, high)
+				both := s.fits(base.call, low) && s.fits(base.call, high)
+				pick(base.call, fmt.Sprintf("pick by %s %d, absent %t, both %t", key.Field.Name, by, absent, both), low, high)
 				for _, later := range o.Next.Order[i+1:] { // which says nothing any more
 					for _, v := range s.ordered(low, later.Field) {
 						if b := v.Value(m, later.Field).Compare(high.Value(m, later.Field)); b == -by {
@@ -72,13 +73,16 @@ func (s search) queue(o *spec.Operation, bases []tried, add adder) {
 	}
 }
 
+// fits reports whether a call picks the record when it is alone.
+func (s search) fits(call interp.Call, r interp.Record) bool {
+	r.ID = "a-1"
+	p, ok := s.play(tried{before: interp.NewRecord(s.m, ""), call: call}, []interp.Record{r}, "")
+	return ok && p.want == nil
+}
+
 // fitting is a call that picks the record when it is alone, where one near to x does.
 func (s search) fitting(x tried) tried {
-	fits := func(y tried) bool {
-		y.before.ID = "a-1"
-		p, ok := s.play(tried{before: interp.NewRecord(s.m, ""), call: y.call}, []interp.Record{y.before}, "")
-		return ok && p.want == nil
-	}
+	fits := func(y tried) bool { return s.fits(y.call, y.before) }
 	near := []tried{x}
 	for i := 0; i < len(near) && i < mostBases; i++ {
 		if fits(near[i]) {
@@ -110,7 +114,13 @@ func (s search) ordered(r interp.Record, f *spec.Field) []interp.Record {
 		}
 		return []interp.Record{early, r}
 	}
-	return append(s.apart(r, f), r)
+	list := append(s.apart(r, f), r)
+	if v := r.Value(s.m, f); v.Kind == interp.KindTime { // which a guard may ask to be past
+		if early := r.With(s.m, f.Name, interp.Time(v.AsTime().Add(-time.Minute))); sound(s.m, early) {
+			list = append(list, early)
+		}
+	}
+	return list
 }
 
 // pickFacts says how the sides of what a pick looks at stand to each other.

@@ -449,6 +449,20 @@ func (e *testEmitter) moves() {
 	if system != nil && !e.n.alone {
 		e.line("System: %q,", strings.Join(system, ", "))
 	}
+	told := map[string]bool{}
+	var values []string
+	for _, o := range e.m.Operations {
+		for _, r := range o.Require {
+			if names := toldBy(r); names != nil && !told[r.Guard.Name] {
+				told[r.Guard.Name] = true
+				values = append(values, fmt.Sprintf("%q: %q", r.Guard.Name, strings.Join(names, ", ")))
+			}
+		}
+	}
+	if values != nil && !e.n.alone {
+		slices.Sort(values)
+		e.line("Told: map[string]string{%s},", strings.Join(values, ", "))
+	}
 	records := map[string]string{}
 	for _, o := range e.m.Operations {
 		var states []string

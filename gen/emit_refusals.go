@@ -127,6 +127,32 @@ func (e *operationEmitter) guardValues(r *spec.Requirement) string {
 	return strings.Join(args, "")
 }
 
+// toldBy are the names of what guardValues tells, in their order.
+func toldBy(r *spec.Requirement) []string {
+	var names []string
+	add := func(name string, t spec.Type) {
+		if told(t) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if r.Guard.Peers != nil {
+		add("others", spec.Type{})
+	}
+	for _, f := range spec.Leaves(r.When) {
+		for _, t := range []spec.Term{f.Left, f.Right} {
+			switch {
+			case t.Field != nil:
+				add(t.Field.Name, t.Field.Type)
+			case t.Kind == spec.TermInput:
+				add("input."+t.Input.Name, t.Input.Type)
+			case t.Kind == spec.TermActor, t.Kind == spec.TermNow:
+				add(t.Text, spec.Type{})
+			}
+		}
+	}
+	return names
+}
+
 // told reports whether values of the type are told in a refusal: none that may be long.
 func told(t spec.Type) bool { return t.Kind != spec.KindJSON && t.Kind != spec.KindSet }
 

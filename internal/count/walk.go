@@ -57,6 +57,7 @@ type walker struct {
 	seen    map[string]bool
 	queue   []Group
 	walk    Walk
+	chain   []*spec.Operation // the steps of `then` at hand
 }
 
 func explore(m *spec.Machine, key Key, index bool, detail int64) Walk {
@@ -213,7 +214,13 @@ func (w *walker) land(before, rest Group, op *spec.Operation, to *spec.State, fi
 	if then := op.Then; then != nil && (op.Effect == nil || op.Effect.Atomic) {
 		switch w.m.Class(to, then.Operation) {
 		case spec.Transition:
+			if slices.Contains(w.chain, then.Operation) { // it comes back: FSM107 speaks of it
+				w.take(Step{Op: first, Before: before, After: rest.enter(to)})
+				return
+			}
+			w.chain = append(w.chain, then.Operation)
 			w.call(before, rest, then.Operation, to, first)
+			w.chain = w.chain[:len(w.chain)-1]
 			if mayOnlyRecord(then.Operation, to) {
 				w.take(Step{Op: first, Before: before, After: rest.enter(to)})
 			}

@@ -300,6 +300,8 @@ func (p *Package[R]) aside(err error, operation, in string) string {
 		return "it names no record"
 	case r.State != in && !slices.Contains([]fsm.Code{fsm.ErrInvalidInput, fsm.ErrActorMissing, fsm.ErrReasonMissing, fsm.ErrExists}, r.Code):
 		return fmt.Sprintf("it says that the state was %q", r.State)
+	case r.Code == fsm.ErrGuard && !looks(r.Values, list(p.Told[r.Guard])):
+		return fmt.Sprintf("it tells %q, want %s", r.Values, p.Told[r.Guard])
 	case r.Code == fsm.ErrGuard && !errors.Is(err, p.Errors[own]):
 		return fmt.Sprintf("it is not the package's own error %s", own)
 	default:
@@ -310,6 +312,18 @@ func (p *Package[R]) aside(err error, operation, in string) string {
 		}
 	}
 	return ""
+}
+
+// looks reports whether a refusal tells just the values of these names, in their order.
+func looks(values string, names []string) bool {
+	for i, name := range names {
+		at := strings.Index(values, name+" ")
+		if at < 0 || i == 0 && at > 0 || i > 0 && !strings.HasSuffix(values[:at], ", ") {
+			return false
+		}
+		values = values[at+len(name):]
+	}
+	return len(names) > 0 || values == ""
 }
 
 // differ says in what two records differ, or "".

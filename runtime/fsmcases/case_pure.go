@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -72,6 +73,7 @@ func (p *Package[R]) moves(test *testing.T) {
 	for _, o := range sortedKeys(p.Moves) {
 		p.described(t, o)
 		if p.creates(o) {
+			p.made(t, o)
 			continue
 		}
 		leads := p.table(o)
@@ -101,6 +103,20 @@ func (p *Package[R]) moves(test *testing.T) {
 			case !allowed && !p.Equal(r, was):
 				t.Errorf("%s in %s was refused, and changed the record", o, s)
 			}
+		}
+	}
+}
+
+// made asks whether a record can be made once more.
+func (p *Package[R]) made(t *report, operation string) {
+	for _, e := range p.Ends {
+		r, err := p.decoded(p.row(caseID, e.State, ""))
+		if err != nil {
+			t.Fatalf("%s: %v", e.State, err)
+		}
+		can, want := p.Can(r, cmp.Or(p.Stored[operation], operation)), p.turnedAway(operation, e)
+		if refused(can) != want || p.aside(can, operation, e.State) != "" {
+			t.Errorf("%s in %s: Can says %v, want %s", operation, e.State, can, want)
 		}
 	}
 }
@@ -200,6 +216,9 @@ func (p *Package[R]) called(c *Case) string {
 		if d := p.aside(err, c.Do, c.In); d != "" {
 			return got + ": " + d
 		}
+		if r := new(fsm.Refusal); errors.As(err, &r) && r.State != c.In {
+			return fmt.Sprintf("%s: it says that the state was %q", got, r.State)
+		}
 		if !p.Equal(r, was) {
 			return fmt.Sprintf("it was refused, and changed the record to %+v", r)
 		}
@@ -229,17 +248,78 @@ func (p *Package[R]) limits(test *testing.T) {
 			call.ID, what = long, "id"
 		case c.Want == "refused "+string(fsm.ErrActorMissing):
 			call.Actor, what = long, "actor"
+		case c.Want == "refused "+string(fsm.ErrReasonMissing):
+			call.Reason, what = "a\x00", "reason"
 		}
 		if what == "" || seen[c.Do+what] {
 			continue
 		}
 		seen[c.Do+what] = true
-		var r R
-		if c.In != "" {
-			r, _ = p.Descriptor.Decode(p.row(caseID, c.In, c.Given))
+		if err := p.instead(c, call); refused(err) != "refused invalid_input "+what || p.aside(err, c.Do, c.In) != "" {
+			t.Errorf("%s with the %s %.20q: %v %s", c, what, cmp.Or(map[string]string{"id": call.ID, "actor": call.Actor}[what], call.Reason), err, p.aside(err, c.Do, c.In))
 		}
-		if _, err := p.Pure(&r, c.Do, call); refused(err) != "refused invalid_input "+what || p.aside(err, c.Do, c.In) != "" {
-			t.Errorf("%s with an %s of %d bytes: %v %s", c, what, driver.MaxID+1, err, p.aside(err, c.Do, c.In))
+	}
+	for i := range p.Cases {
+		p.late(t, &p.Cases[i])
+		p.unsound(t, &p.Cases[i])
+	}
+}
+
+// instead makes another call of a case by the pure method.
+func (p *Package[R]) instead(c *Case, call Call) error {
+	var r R
+	if c.In != "" {
+		r, _ = p.Descriptor.Decode(p.row(caseID, c.In, c.Given))
+	}
+	_, err := p.Pure(&r, c.Do, call)
+	return err
+}
+
+// late makes a call so late that an instant after it, which it sets, is in no calendar.
+func (p *Package[R]) late(t *report, c *Case) {
+	if len(c.steps()) == 0 || !p.creates(c.Do) && c.In == "" {
+		return
+	}
+	for name, v := range object(c.After) {
+		if !strings.HasPrefix(string(v), `"@now+`) || strings.Contains(c.With+c.Given, string(v)) {
+			continue // an instant of the call or of the record, which stays what it is
+		}
+		call := c.call(c.With)
+		call.At = time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC)
+		err := p.instead(c, call)
+		var r *fsm.Refusal
+		switch wrong := ""; {
+		case err == nil:
+			t.Errorf("%s in the last second of the calendar: it is not refused, though %s is after it", c, name)
+		case errors.As(err, &r) && (r.Code == fsm.ErrGuard || r.Code == fsm.ErrInvariant): // which come first
+		case errors.As(err, &r):
+			if wrong = p.aside(err, c.Do, c.In); r.Code != fsm.ErrOverflow || wrong != "" || !strings.HasPrefix(string(object(c.After)[r.Name]), `"@now+`) {
+				t.Errorf("%s in the last second of the calendar: %v %s", c, err, wrong)
+			}
+		}
+	}
+}
+
+// unsound makes a call on records of its state that break a rule. Where that is why it is
+// refused, the refusal says so.
+func (p *Package[R]) unsound(t *report, c *Case) {
+	if c.In == "" || len(c.steps()) == 0 {
+		return
+	}
+	for _, check := range p.Checks {
+		if check.In != c.In || check.Broken == "" {
+			continue
+		}
+		row := p.row(caseID, c.In, c.Given)
+		p.put(&row, check.But)
+		r, err := p.Descriptor.Decode(row)
+		if err != nil {
+			continue // checks says so
+		}
+		_, err = p.Pure(&r, c.Do, c.call(c.With))
+		var x *fsm.Refusal
+		if errors.As(err, &x) && x.Code == fsm.ErrInvariant && (x.Name == "" || p.aside(err, c.Do, c.In) != "") {
+			t.Errorf("%s, but %s: %v %s", c, check.But, err, p.aside(err, c.Do, c.In))
 		}
 	}
 }

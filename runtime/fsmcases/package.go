@@ -24,6 +24,7 @@ type Package[R any] struct {
 	Moves   map[string]string
 	Records map[string]string // by operation: the other states in which a branch, or a guard that fails, records the call
 	System  string            // the operations of the system
+	Told    map[string]string // by guard: what a refusal tells the values of
 	Stored  map[string]string // by operation: its word in the log, where that is another one
 	Cases   []Case
 	Checks  []Check

@@ -97,6 +97,7 @@ var testPackage = fsmcases.Package[Job]{
 		"reclaim":   "running -> queued",
 	},
 	System: "reclaim",
+	Told:   map[string]string{"owner_only": "owner, actor"},
 	Cases:  testCases, Checks: testChecks,
 	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
 	Equal: Job.Equal, Can: Job.Can, Pure: testPure,

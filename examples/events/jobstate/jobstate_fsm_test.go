@@ -103,6 +103,7 @@ var testPackage = fsmcases.Package[Job]{
 		"compensation_event": "compensating -> done, compensating -> failed, created -> (recorded), running -> (recorded), done -> (recorded), failed -> (recorded)",
 		"other":              "created -> (recorded), running -> (nothing), compensating -> (recorded), done -> (recorded), failed -> (recorded)",
 	},
+	Told: map[string]string{"is_expected": "input.name"},
 	Records: map[string]string{
 		"compensation_event": "compensating",
 		"error_event":        "running",

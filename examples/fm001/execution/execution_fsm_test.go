@@ -170,6 +170,7 @@ var testPackage = fsmcases.Package[Execution]{
 		"expire":    "leased -> aborted, in_progress -> aborted",
 	},
 	System: "reconcile, expire",
+	Told:   map[string]string{"attempts_left": "others", "holds_lease": "lease_owner, actor", "job_not_committed": "others", "job_not_leased": "others", "lease_ahead": "now, input.lease_expires_at", "lease_live": "now, lease_expires_at", "lease_over": "lease_expires_at, now"},
 	Cases:  testCases, Checks: testChecks,
 	Groups:     testGroups,
 	Derived:    fsmcases.Derived{Entity: "Job", Key: "job_id", States: "succeeded, running, failed, pending", Moves: "pending -> running, running -> succeeded, running -> pending, running -> failed"},

@@ -90,6 +90,7 @@ var testPackage = fsmcases.Package[Execution]{
 		"expire": "leased -> aborted, in_progress -> aborted",
 	},
 	System: "finish, expire",
+	Told:   map[string]string{"lease_over": "lease_expires_at, now"},
 	Cases:  testCases, Checks: testChecks,
 	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
 	Equal: Execution.Equal, Can: Execution.Can, Pure: testPure,

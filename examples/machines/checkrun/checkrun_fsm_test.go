@@ -198,6 +198,7 @@ var testPackage = fsmcases.Package[CheckRun]{
 		"reset":          "completed -> queued",
 	},
 	System: "make_stale",
+	Told:   map[string]string{"actions_only": "is_actions", "own_app": "app, actor", "set_by_github": "input.conclusion"},
 	Cases:  testCases, Checks: testChecks,
 	Groups:     testGroups,
 	Derived:    fsmcases.Derived{Entity: "CheckSuite", Key: "suite", States: "in_progress, queued, completed, empty"},

@@ -228,6 +228,7 @@ var testPackage = fsmcases.Package[Job]{
 		"rescue":      "executing -> discarded, executing -> available",
 	},
 	System: "stage, rescue",
+	Told:   map[string]string{"attempts_left": "attempt, max_attempts", "may_be_tried": "input.max_attempts"},
 	Cases:  testCases, Checks: testChecks,
 	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
 	Equal: Job.Equal, Can: Job.Can, Pure: testPure,

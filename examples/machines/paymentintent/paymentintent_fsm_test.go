@@ -287,6 +287,7 @@ var testPackage = fsmcases.Package[PaymentIntent]{
 		"cancel":                  "requires_payment_method -> canceled, requires_confirmation -> canceled, requires_action -> canceled, processing -> canceled, requires_capture -> canceled",
 	},
 	System: "expire_authorization",
+	Told:   map[string]string{"is_held": "input.amount, amount_capturable", "is_more": "amount, input.amount"},
 	Cases:  testCases, Checks: testChecks,
 	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
 	Equal: PaymentIntent.Equal, Can: PaymentIntent.Can, Pure: testPure,

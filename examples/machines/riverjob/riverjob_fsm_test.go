@@ -264,6 +264,7 @@ var testPackage = fsmcases.Package[Job]{
 		"rescue":      "running -> cancelled, running -> discarded, running -> retryable",
 	},
 	System: "schedule, rescue",
+	Told:   map[string]string{"may_be_tried": "input.max_attempts"},
 	Records: map[string]string{
 		"retry": "available",
 	},

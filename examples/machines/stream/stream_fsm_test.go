@@ -276,6 +276,7 @@ var testPackage = fsmcases.Package[Stream]{
 		"close_connection":   "idle -> closed, reserved_local -> closed, reserved_remote -> closed, open -> closed, half_closed_local -> closed, half_closed_remote -> closed",
 	},
 	System: "skip, close_connection",
+	Told:   map[string]string{"own_number": "initiator", "room": "others"},
 	Records: map[string]string{
 		"recv_data":    "closed",
 		"recv_headers": "closed",

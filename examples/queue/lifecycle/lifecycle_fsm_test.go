@@ -163,6 +163,7 @@ var testPackage = fsmcases.Package[Job]{
 		"stall":           "claimed -> stalled, running -> stalled",
 		"requeue_stalled": "stalled -> queued",
 	},
+	Told:  map[string]string{"lease_ahead": "now, input.lease", "lease_longer": "lease, input.lease", "owner_only": "owner, actor"},
 	Cases: testCases, Checks: testChecks,
 	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
 	Equal: Job.Equal, Can: Job.Can, Pure: testPure,

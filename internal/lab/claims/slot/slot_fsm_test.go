@@ -187,6 +187,7 @@ var testPackage = fsmcases.Package[Slot]{
 		"finish": "running -> done",
 		"drop":   "queued -> done",
 	},
+	Told:  map[string]string{"few": "others", "fits": "floor, rank", "free": "blocked"},
 	Cases: testCases, Checks: testChecks,
 	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
 	Equal: Slot.Equal, Can: Slot.Can, Pure: testPure,
