@@ -196,7 +196,7 @@ func TestFoldRefuses(t *testing.T) {
 		{"another record", `belongs to "q"`, []fsm.Event{first, with(second, func(e *fsm.Event) { e.ID = "q" })}},
 		{"an unknown field", `no field is stored as "colour"`, []fsm.Event{first, with(second, func(e *fsm.Event) { e.Changes = fsm.MustJSON(`{"colour":1}`) })}},
 		{"a wrong type", "moves", []fsm.Event{first, with(second, func(e *fsm.Event) { e.Changes = fsm.MustJSON(`{"moves":"x"}`) })}},
-		{"an absent set", "tags cannot be absent", []fsm.Event{first, with(second, func(e *fsm.Event) { e.Changes = fsm.MustJSON(`{"tags":null}`) })}},
+		{"a set of numbers", "tags", []fsm.Event{first, with(second, func(e *fsm.Event) { e.Changes = fsm.MustJSON(`{"tags":{"came":[1],"gone":[]}}`) })}},
 		{"an image without a set", "tags cannot be absent", []fsm.Event{with(first, func(e *fsm.Event) { e.Image = fsm.MustJSON(`{"tags":null}`) })}},
 		{"an image of another machine", `no field is stored as "colour"`, []fsm.Event{with(first, func(e *fsm.Event) { e.Image = fsm.MustJSON(`{"colour":1}`) })}},
 		{"an unknown word", "no size is stored", []fsm.Event{first, with(second, func(e *fsm.Event) { e.Changes = fsm.MustJSON(`{"size":"huge"}`) })}},
@@ -205,6 +205,11 @@ func TestFoldRefuses(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q in it", c.name, err, c.want)
 		}
+	}
+	grown := with(second, func(e *fsm.Event) { e.Changes = fsm.MustJSON(`{"tags":["x"]}`) })
+	emptied := with(second, func(e *fsm.Event) { e.Rev, e.Changes = 3, fsm.MustJSON(`{"tags":null}`) })
+	if p, err := fsmimpl.Fold(storetest.Descriptor(storetest.Schema()), []fsm.Event{first, grown, emptied}); err != nil || !p.Tags.IsZero() {
+		t.Errorf("an emptied set: %+v, %v", p, err)
 	}
 	p, err := fsmimpl.Fold(storetest.Descriptor(storetest.Schema()), []fsm.Event{first, {ID: "p", Rev: 1, N: 1, Changes: fsm.MustJSON(`{"lane":"b"}`)}, second})
 	if err != nil || p.Lane != "a" || p.Rev != 2 {
