@@ -14,7 +14,7 @@ SELECT "id", "rev", "n", "operation", "name", "from_state", "to_state", "occurre
 SELECT "id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "checksum", "chain" FROM "parcel_events" WHERE "request_id" = $1 AND "request_n" >= 0 ORDER BY "request_n";
 
 -- outbox
-SELECT "id", "rev", "effect", "key", "attempts", "due", "last_error" FROM "parcel_outbox" WHERE "due" <= $1 ORDER BY "due", "id", "rev" LIMIT $2;
+SELECT "id", "rev", "n", "effect", "key", "attempts", "due", "last_error" FROM "parcel_outbox" WHERE "due" <= $1 ORDER BY "due", "id", "rev", "n" LIMIT $2;
 
 -- effects
 WITH RECURSIVE fresh("name") AS (SELECT min("effect") FROM "parcel_outbox" WHERE "attempts" = 0 UNION ALL SELECT (SELECT min("effect") FROM "parcel_outbox" WHERE "attempts" = 0 AND "effect" > fresh."name") FROM fresh WHERE fresh."name" IS NOT NULL), again("name") AS (SELECT min("effect") FROM "parcel_outbox" WHERE "attempts" > 0 UNION ALL SELECT (SELECT min("effect") FROM "parcel_outbox" WHERE "attempts" > 0 AND "effect" > again."name") FROM again WHERE again."name" IS NOT NULL) SELECT "name" FROM fresh WHERE (SELECT 1 FROM "parcel_outbox" WHERE "effect" = fresh."name" AND "attempts" = 0 AND "due" <= $1 ORDER BY "due" LIMIT 1) IS NOT NULL UNION SELECT "name" FROM again WHERE (SELECT 1 FROM "parcel_outbox" WHERE "effect" = again."name" AND "attempts" > 0 AND "due" <= $2 ORDER BY "due" LIMIT 1) IS NOT NULL ORDER BY 1;
@@ -49,25 +49,25 @@ SELECT 1 FROM "parcel" WHERE "id" = $1;
 SELECT 1 FROM "parcel_events" WHERE "id" = $1 LIMIT 1;
 
 -- insertOutbox
-INSERT INTO "parcel_outbox" ("id", "rev", "effect", "key", "attempts", "due", "last_error") VALUES ($1, $2, $3, $4, $5, $6, $7);
+INSERT INTO "parcel_outbox" ("id", "rev", "n", "effect", "key", "attempts", "due", "last_error") VALUES ($1, $2, $3, $4, $5, $6, $7, $8);
 
 -- leave
-DELETE FROM "parcel_outbox" WHERE "id" = $1 AND "rev" = $2;
+DELETE FROM "parcel_outbox" WHERE "id" = $1 AND "rev" = $2 AND "n" = 0;
 
 -- fresh
-SELECT "id", "rev", "effect", "key", "attempts", "due", "last_error" FROM "parcel_outbox" WHERE "effect" = $1 AND "attempts" = 0 AND "due" <= $2 ORDER BY "due", "id", "rev" LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED;
+SELECT "id", "rev", "n", "effect", "key", "attempts", "due", "last_error" FROM "parcel_outbox" WHERE "effect" = $1 AND "attempts" = 0 AND "due" <= $2 ORDER BY "due", "id", "rev", "n" LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED;
 
 -- again
-SELECT "id", "rev", "effect", "key", "attempts", "due", "last_error" FROM "parcel_outbox" WHERE "effect" = $1 AND "attempts" > 0 AND "due" <= $2 ORDER BY "due", "id", "rev" LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED;
+SELECT "id", "rev", "n", "effect", "key", "attempts", "due", "last_error" FROM "parcel_outbox" WHERE "effect" = $1 AND "attempts" > 0 AND "due" <= $2 ORDER BY "due", "id", "rev", "n" LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED;
 
 -- claim
-UPDATE "parcel_outbox" SET "attempts" = $1, "due" = $2 WHERE "id" = $3 AND "rev" = $4;
+UPDATE "parcel_outbox" SET "attempts" = $1, "due" = $2 WHERE "id" = $3 AND "rev" = $4 AND "n" = $5;
 
 -- settle
-DELETE FROM "parcel_outbox" WHERE "id" = $1 AND "rev" = $2 AND "attempts" = $3;
+DELETE FROM "parcel_outbox" WHERE "id" = $1 AND "rev" = $2 AND "n" = $3 AND "attempts" = $4;
 
 -- postpone
-UPDATE "parcel_outbox" SET "due" = $1, "last_error" = $2 WHERE "id" = $3 AND "rev" = $4 AND "attempts" = $5;
+UPDATE "parcel_outbox" SET "due" = $1, "last_error" = $2 WHERE "id" = $3 AND "rev" = $4 AND "n" = $5 AND "attempts" = $6;
 
 -- number
 SELECT "number" FROM "parcel_groups" WHERE "name" = $1 AND "key" = $2;

@@ -14,7 +14,7 @@ SELECT "id", "rev", "n", "operation", "name", "from_state", "to_state", "occurre
 SELECT "id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "checksum", "chain" FROM "main"."parcel_events" WHERE "request_id" = ? AND "request_n" >= 0 ORDER BY "request_n";
 
 -- outbox
-SELECT "id", "rev", "effect", "key", "attempts", "due", "last_error" FROM "main"."parcel_outbox" WHERE "due" <= ? ORDER BY "due", "id", "rev" LIMIT ? + 0;
+SELECT "id", "rev", "n", "effect", "key", "attempts", "due", "last_error" FROM "main"."parcel_outbox" WHERE "due" <= ? ORDER BY "due", "id", "rev", "n" LIMIT ? + 0;
 
 -- effects
 WITH RECURSIVE fresh("name") AS (SELECT min("effect") FROM "main"."parcel_outbox" WHERE "attempts" = 0 UNION ALL SELECT (SELECT min("effect") FROM "main"."parcel_outbox" WHERE "attempts" = 0 AND "effect" > fresh."name") FROM fresh WHERE fresh."name" IS NOT NULL), again("name") AS (SELECT min("effect") FROM "main"."parcel_outbox" WHERE "attempts" > 0 UNION ALL SELECT (SELECT min("effect") FROM "main"."parcel_outbox" WHERE "attempts" > 0 AND "effect" > again."name") FROM again WHERE again."name" IS NOT NULL) SELECT "name" FROM fresh WHERE (SELECT 1 FROM "main"."parcel_outbox" WHERE "effect" = fresh."name" AND "attempts" = 0 AND "due" <= ? ORDER BY "due" LIMIT 1) IS NOT NULL UNION SELECT "name" FROM again WHERE (SELECT 1 FROM "main"."parcel_outbox" WHERE "effect" = again."name" AND "attempts" > 0 AND "due" <= ? ORDER BY "due" LIMIT 1) IS NOT NULL ORDER BY 1;
@@ -46,25 +46,25 @@ SELECT 1 FROM "main"."parcel" WHERE "id" = ?;
 SELECT 1 FROM "main"."parcel_events" WHERE "id" = ? LIMIT 1;
 
 -- insertOutbox
-INSERT INTO "main"."parcel_outbox" ("id", "rev", "effect", "key", "attempts", "due", "last_error") VALUES (?, ?, ?, ?, ?, ?, ?);
+INSERT INTO "main"."parcel_outbox" ("id", "rev", "n", "effect", "key", "attempts", "due", "last_error") VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 
 -- leave
-DELETE FROM "main"."parcel_outbox" WHERE "id" = ? AND "rev" = ?;
+DELETE FROM "main"."parcel_outbox" WHERE "id" = ? AND "rev" = ? AND "n" = 0;
 
 -- fresh
-SELECT "id", "rev", "effect", "key", "attempts", "due", "last_error" FROM "main"."parcel_outbox" WHERE "effect" = ? AND "attempts" = 0 AND "due" <= ? ORDER BY "due", "id", "rev" LIMIT ? + 0;
+SELECT "id", "rev", "n", "effect", "key", "attempts", "due", "last_error" FROM "main"."parcel_outbox" WHERE "effect" = ? AND "attempts" = 0 AND "due" <= ? ORDER BY "due", "id", "rev", "n" LIMIT ? + 0;
 
 -- again
-SELECT "id", "rev", "effect", "key", "attempts", "due", "last_error" FROM "main"."parcel_outbox" WHERE "effect" = ? AND "attempts" > 0 AND "due" <= ? ORDER BY "due", "id", "rev" LIMIT ? + 0;
+SELECT "id", "rev", "n", "effect", "key", "attempts", "due", "last_error" FROM "main"."parcel_outbox" WHERE "effect" = ? AND "attempts" > 0 AND "due" <= ? ORDER BY "due", "id", "rev", "n" LIMIT ? + 0;
 
 -- claim
-UPDATE "main"."parcel_outbox" SET "attempts" = ?, "due" = ? WHERE "id" = ? AND "rev" = ?;
+UPDATE "main"."parcel_outbox" SET "attempts" = ?, "due" = ? WHERE "id" = ? AND "rev" = ? AND "n" = ?;
 
 -- settle
-DELETE FROM "main"."parcel_outbox" WHERE "id" = ? AND "rev" = ? AND "attempts" = ?;
+DELETE FROM "main"."parcel_outbox" WHERE "id" = ? AND "rev" = ? AND "n" = ? AND "attempts" = ?;
 
 -- postpone
-UPDATE "main"."parcel_outbox" SET "due" = ?, "last_error" = ? WHERE "id" = ? AND "rev" = ? AND "attempts" = ?;
+UPDATE "main"."parcel_outbox" SET "due" = ?, "last_error" = ? WHERE "id" = ? AND "rev" = ? AND "n" = ? AND "attempts" = ?;
 
 -- number
 SELECT "number" FROM "main"."parcel_groups" WHERE "name" = ? AND "key" = ?;
