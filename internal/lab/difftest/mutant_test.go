@@ -27,7 +27,7 @@ var kinds = []struct {
 	{"projection", []string{": projection"}, false},
 	{"pick", []string{": next: "}, false},
 	{"drop a guard", []string{": drop the guard "}, true},
-	{"drop set, clear, increment, add", []string{": do not set ", ": do not clear ", ": do not increment ", ": do not add to "}, true},
+	{"drop set, clear, increment, add", []string{": do not set ", ": do not clear ", ": do not increment ", ": do not add to ", ": do not reset ", ": do not remove from ", ": do not decrement "}, true},
 	{"weaken a state's promise", []string{": need not have ", ": may have ", ": drop the invariant "}, true},
 	{"another target", []string{": to "}, true},
 	{"one source less", []string{": not from "}, true},
@@ -42,7 +42,7 @@ var kinds = []struct {
 	{"event name", []string{": the event of "}, false},
 	{"on_refusal", []string{": a refusal is recorded or not"}, false},
 	{"trigger, then", []string{"trigger ", ": drop then"}, false},
-	{"a value", []string{": later", ": one more", ": the opposite", " twice", ": input or "}, false},
+	{"a value", []string{": later", ": one more", ": the opposite", " twice", ": input or ", ": reset "}, false},
 }
 
 // kind returns the index of the mutant's kind in kinds, or -1.
