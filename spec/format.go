@@ -101,14 +101,14 @@ type outLine struct{ text, comment string }
 
 type printer struct {
 	out  []outLine
-	lead bool // the next line starts an item of a list
+	lead int // of how many lists, one in another, the next line starts an item
 }
 
 // put adds a line.
 func (p *printer) put(indent int, text, comment string) {
 	blanks := strings.Repeat(" ", indent)
-	if p.lead {
-		blanks, p.lead = strings.Repeat(" ", indent-2)+"- ", false
+	if p.lead > 0 {
+		blanks, p.lead = strings.Repeat(" ", indent-2*p.lead)+strings.Repeat("- ", p.lead), 0
 	}
 	p.out = append(p.out, outLine{blanks + text, comment})
 }
@@ -121,9 +121,7 @@ func (p *printer) blank() {
 
 // comment adds comment lines of their own.
 func (p *printer) comment(indent int, lines []string) {
-	if p.lead {
-		indent -= 2
-	}
+	indent -= 2 * p.lead
 	for _, line := range lines {
 		if line == "" {
 			p.blank()
@@ -184,7 +182,12 @@ func (p *printer) value(key string, v *node, indent int, path []string, comment 
 func (p *printer) list(n *node, indent int, path []string) {
 	for i, item := range n.items {
 		p.above(i, indent, item.head)
-		p.lead = true
+		if item.kind == listNode && len(item.items) > 0 { // what stands above its first item stands above it
+			first := item.items[0]
+			p.comment(indent, first.head)
+			first.head = nil
+		}
+		p.lead++
 		if text := p.inline(item, path, indent+2); text != "" {
 			p.put(indent+2, text, item.line)
 		} else if item.kind == mapNode {
@@ -192,6 +195,10 @@ func (p *printer) list(n *node, indent int, path []string) {
 				p.comment(indent+2, []string{item.line})
 			}
 			p.mapping(item, indent+2, path)
+		} else if item.kind == listNode {
+			last := item.items[len(item.items)-1]
+			last.line = joinLines(last.line, item.line)
+			p.list(item, indent+2, path)
 		} else {
 			p.text("", item, indent+2, item.line)
 		}
