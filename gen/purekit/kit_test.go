@@ -63,6 +63,9 @@ func TestSet(t *testing.T) {
 	if a.With("b") != ab || ab.With("a") != ab || !ab.Equal(NewSet("a", "b")) || ab.Equal(a) || ab.Len() != 2 || ab.String() != "{a, b}" {
 		t.Errorf("%v and %v are the sets of a, and of a and b", a, ab)
 	}
+	if ab.Without(a) != NewSet("b") || !a.Without(ab).IsZero() || a.Without(NewSet("b")) != a {
+		t.Errorf("%v without %v: %v", ab, a, ab.Without(a))
+	}
 	if !ab.Has("b") || a.Has("b") || !ab.Covers(a) || a.Covers(ab) || !a.Covers(NewSet()) || a.IsZero() || !NewSet().IsZero() {
 		t.Errorf("%v and %v have the wrong members", a, ab)
 	}

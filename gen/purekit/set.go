@@ -46,6 +46,9 @@ func (s Set) Equal(t Set) bool { return s == t }
 // With returns s and item.
 func (s Set) With(item string) Set { return NewSet(append(s.Items(), item)...) }
 
+// Without returns the members of s that are not in t.
+func (s Set) Without(t Set) Set { return NewSet(slices.DeleteFunc(s.Items(), t.Has)...) }
+
 // Len returns the number of members.
 func (s Set) Len() int { return len(s.Items()) }
 

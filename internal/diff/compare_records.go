@@ -107,6 +107,8 @@ func (c *comparison) declarations() {
 		switch {
 		case p.next == nil:
 			c.compatible(at{old: p.old.Pos}, "probe %s is gone", p.old.Name)
+		case p.old == nil && len(c.old.Probes) == 0: // nobody has written Probes yet
+			c.compatible(at{next: p.next.Pos}, "probe %s is new", p.next.Name)
 		case p.old == nil:
 			c.report("FSM703", at{next: p.next.Pos}, "implement it in Probes", "probe %s is new", p.next.Name)
 		default:
