@@ -23,9 +23,11 @@ func (p *parser) factList(n *node, at, key string, single, alternatives bool) []
 				out = append(out, f)
 			}
 		case key == "any":
-			p.add(codeTogether, item.pos, 1, "write its facts as items of this list, or name them in guards of their own", "%s: `any` stands in no other `any`", at)
+			p.add(codeTogether, item.pos, 1, "write its facts as items of this list, or name them in guards of their own", 
+				"%s: `any` stands in no other `any`", at)
 		default:
-			p.add(codeTogether, item.pos, 1, "make a guard of it, and name that under `require`: a pick then passes over records that it refuses", "%s: `any` does not stand here, for it is no range of an index", at)
+			p.add(codeTogether, item.pos, 1, "make a guard of it, and name that under `require`: a pick then passes over records that it refuses",
+				"%s: `any` does not stand here, for it is no range of an index", at)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *astFact) int {
@@ -80,7 +82,8 @@ func (p *parser) anyOf(n *node, at string) *astFact {
 		}
 		text := strings.Join(parts, " and ")
 		if i := slices.Index(texts, text); i >= 0 {
-			p.at(codeDuplicate, facts[0].text, "remove one of the two", "%s: %q is listed twice", at, text).related(f.any[i][0].text.pos, "first listed here")
+			p.at(codeDuplicate, facts[0].text, "remove one of the two", "%s: %q is listed twice", at, text).
+				related(f.any[i][0].text.pos, "first listed here")
 			twice = true
 			continue
 		}

@@ -107,8 +107,10 @@ func (r *resolver) expand(l *list) {
 	var out []word
 	for _, w := range l.words {
 		g := r.groups[w.text]
-		if i := slices.IndexFunc(r.ast.groups, func(a *astGroup) bool { return a.name.text == w.text }); g == nil && i >= 0 && r.states.byName[w.text] == nil {
-			r.at(codeUndeclared, w, "declare "+w.text+" above the group that names it", "group %s is declared below", w.text).related(r.ast.groups[i].name.pos, "the group")
+		below := slices.IndexFunc(r.ast.groups, func(a *astGroup) bool { return a.name.text == w.text })
+		if g == nil && below >= 0 && r.states.byName[w.text] == nil {
+			r.at(codeUndeclared, w, "declare "+w.text+" above the group that names it", "group %s is declared below", w.text).
+				related(r.ast.groups[below].name.pos, "the group")
 			continue
 		}
 		if g == nil && r.states.byName[w.text] == nil && w.given() {

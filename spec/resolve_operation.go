@@ -105,7 +105,8 @@ func (r *resolver) checkShape(o *Operation, a *astOperation) {
 			case s.group == nil:
 				r.at(codeTogether, s, "keep it in one of the two", "operation %s lists state %s under `from` and under `record_only_in`", o.Name, s.text)
 			case !slices.ContainsFunc(a.recordOnlyIn.words[:i], func(w word) bool { return w.group == s.group && from[w.text] }):
-				r.at(codeTogether, s, "list the states without it in place of the group", "operation %s lists state %s of %s under `from` and under `record_only_in`", o.Name, s.text, s.group.Name)
+				r.at(codeTogether, s, "list the states without it in place of the group",
+					"operation %s lists state %s of %s under `from` and under `record_only_in`", o.Name, s.text, s.group.Name)
 			}
 		}
 		return

@@ -171,29 +171,26 @@ func actions(o *spec.Operation, b branch) []object {
 	action := func(kind string, params ...member) {
 		as = append(as, object{{"type", kind}, {"params", object(params)}})
 	}
-	for _, e := range b.effects {
-		for _, a := range e.Set {
-			action("set", member{"field", a.Field.Name}, member{"value", a.Value.Text})
-		}
-		for _, f := range e.Clear {
-			action("clear", member{"field", f.Field.Name})
-		}
-		for _, f := range e.Increment {
-			action("increment", member{"field", f.Field.Name})
-		}
-		for _, a := range e.Add {
-			action("add", member{"field", a.Field.Name}, member{"value", a.Value.Text})
-		}
-		for _, a := range e.Remove {
-			action("remove", member{"field", a.Field.Name}, member{"value", a.Value.Text})
-		}
-		for _, f := range e.Decrement {
-			action("decrement", member{"field", f.Field.Name})
-		}
-		for _, f := range e.Reset {
-			action("reset", member{"field", f.Field.Name})
+	values := func(kind string, list []spec.Assign) {
+		for _, a := range list {
+			action(kind, member{"field", a.Field.Name}, member{"value", a.Value.Text})
 		}
 	}
+	fields := func(kind string, list []spec.FieldRef) {
+		for _, f := range list {
+			action(kind, member{"field", f.Field.Name})
+		}
+	}
+	for _, e := range b.effects {
+		values("set", e.Set)
+		fields("clear", e.Clear)
+		fields("increment", e.Increment)
+		values("add", e.Add)
+		values("remove", e.Remove)
+		fields("decrement", e.Decrement)
+		fields("reset", e.Reset)
+	}
+
 	if o.Effect != nil {
 		action("effect", member{"name", o.Effect.Name}, member{"atomic", o.Effect.Atomic})
 	}

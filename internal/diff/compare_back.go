@@ -3,7 +3,7 @@ package diff
 import "github.com/fsmgen/fsmgen/spec"
 
 // goesBack reports a counter or a set that something can take from for the first time:
-// whoever relied on it only growing, and the triggers of the old version, would be wrong.
+// code and old triggers may rely on it only growing.
 func (c *comparison) goesBack(where at, o, n *spec.Field) {
 	if o.Type.Kind != n.Type.Kind || c.old.Lowers(o) || !c.next.Lowers(n) {
 		return

@@ -60,7 +60,8 @@ func (c *comparison) group(o *spec.Group) {
 		}
 	}
 	if len(came)+len(gone) > 0 {
-		c.report("FSM710", at{o.Pos, n.Pos}, "check the code that calls State.In"+spec.GoName(n.Name), "group %s holds %s, it held %s", n.Name, comma(is), comma(was))
+		c.report("FSM710", at{o.Pos, n.Pos}, "check the code that calls State.In"+spec.GoName(n.Name),
+			"group %s holds %s, it held %s", n.Name, comma(is), comma(was))
 	}
 }
 

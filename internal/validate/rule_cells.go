@@ -308,7 +308,8 @@ func allowedForbidden(p *Pass) {
 			if v.Branch != nil {
 				hint = fmt.Sprintf("keep %s out of the branch in line %d of %s: by its `from`, by its `when`, or by a branch above it", from, v.Branch.Pos.Line, op)
 			}
-			p.report(finding{pos: v.From.Pos, mark: mark, related: also(f.Pos, "forbidden here%s", reason), hint: hint + ", or remove the line under `forbidden`"},
+			hint += ", or remove the line under `forbidden`"
+			p.report(finding{pos: v.From.Pos, mark: mark, related: also(f.Pos, "forbidden here%s", reason), hint: hint},
 				"%s makes the transition %s%s -> %s, which line %d forbids", op, from, of, v.To.Name, f.Pos.Line)
 		}
 	}

@@ -167,7 +167,8 @@ func endless(op *spec.Operation, v spec.Move, deadline *spec.Field) bool {
 	reads := func(t spec.Term) bool {
 		return t.Kind == spec.TermField && changed[t.Field] || t.Kind == spec.TermInput || t.Kind == spec.TermActor
 	}
-	return !slices.ContainsFunc(spec.Leaves(slices.Concat(needed(op), facts(op))), func(f *spec.Fact) bool { return reads(f.Left) || reads(f.Right) })
+	asked := spec.Leaves(slices.Concat(needed(op), facts(op)))
+	return !slices.ContainsFunc(asked, func(f *spec.Fact) bool { return reads(f.Left) || reads(f.Right) })
 }
 
 // freeDeadline lists the deadlines that a caller may set to any instant.

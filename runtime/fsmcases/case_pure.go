@@ -45,8 +45,12 @@ func (p *Package[R]) words(t *testing.T) {
 	}
 	demands := map[driver.Demand]string{driver.Required: "required", driver.Optionally: "optional", driver.Never: "none"}
 	schema := p.Descriptor.Schema
-	if id, rev := demands[schema.RequestID], demands[schema.ExpectedRev]; schema.Version != p.Version || id != p.RequestID || rev != p.ExpectedRev {
-		t.Errorf("version %d, request id %s, expected revision %s; want %d, %s, %s", schema.Version, id, rev, p.Version, p.RequestID, p.ExpectedRev)
+	demanded := func(version int, id, rev string) string {
+		return fmt.Sprintf("version %d, request id %s, expected revision %s", version, id, rev)
+	}
+	got := demanded(int(schema.Version), demands[schema.RequestID], demands[schema.ExpectedRev])
+	if want := demanded(int(p.Version), p.RequestID, p.ExpectedRev); got != want {
+		t.Errorf("%s; want %s", got, want)
 	}
 }
 
@@ -256,7 +260,8 @@ func (p *Package[R]) limits(test *testing.T) {
 		}
 		seen[c.Do+what] = true
 		if err := p.instead(c, call); refused(err) != "refused invalid_input "+what || p.aside(err, c.Do, c.In) != "" {
-			t.Errorf("%s with the %s %.20q: %v %s", c, what, cmp.Or(map[string]string{"id": call.ID, "actor": call.Actor}[what], call.Reason), err, p.aside(err, c.Do, c.In))
+			value := map[string]string{"id": call.ID, "actor": call.Actor, "reason": call.Reason}[what]
+			t.Errorf("%s with the %s %.20q: %v %s", c, what, value, err, p.aside(err, c.Do, c.In))
 		}
 	}
 	for i := range p.Cases {
@@ -288,12 +293,13 @@ func (p *Package[R]) late(t *report, c *Case) {
 		call.At = time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC)
 		err := p.instead(c, call)
 		var r *fsm.Refusal
-		switch wrong := ""; {
+		switch {
 		case err == nil:
 			t.Errorf("%s in the last second of the calendar: it is not refused, though %s is after it", c, name)
 		case errors.As(err, &r) && (r.Code == fsm.ErrGuard || r.Code == fsm.ErrInvariant): // which come first
 		case errors.As(err, &r):
-			if wrong = p.aside(err, c.Do, c.In); r.Code != fsm.ErrOverflow || wrong != "" || !strings.HasPrefix(string(object(c.After)[r.Name]), `"@now+`) {
+			wrong, set := p.aside(err, c.Do, c.In), string(object(c.After)[r.Name])
+			if r.Code != fsm.ErrOverflow || wrong != "" || !strings.HasPrefix(set, `"@now+`) {
 				t.Errorf("%s in the last second of the calendar: %v %s", c, err, wrong)
 			}
 		}

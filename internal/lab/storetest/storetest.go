@@ -291,7 +291,8 @@ func (b *bench) dump() []string {
 		}
 		box, err := r.Outbox(instant.AddDate(100, 0, 0), 1000)
 		for _, d := range box {
-			lines = append(lines, fmt.Sprintf("outbox %s %s %s %d %s %q", placeOf(&d), d.Effect, d.Key, d.Attempts, stamp(d.Due), d.LastError))
+			lines = append(lines, fmt.Sprintf("outbox %s %s %s %d %s %q",
+				placeOf(&d), d.Effect, d.Key, d.Attempts, stamp(d.Due), d.LastError))
 		}
 		orphans, orphanErr := r.Orphans("", 1000)
 		for _, id := range orphans {
