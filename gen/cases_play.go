@@ -99,7 +99,7 @@ func (s search) play(x tried, beside []interp.Record, trigger string) (played, b
 	p.performed(m, p.out.Events)
 	for len(next.Outbox) > 0 {
 		d := next.Outbox[0]
-		p.effects = append(p.effects, d.Op.Effect.Name+" "+d.Key)
+		p.effects = append(p.effects, d.Effect.Name+" "+d.Key)
 		out, then, refusal := interp.Deliver(m, next, d, c.At)
 		if refusal != nil {
 			return p, false
@@ -114,9 +114,10 @@ func (s search) play(x tried, beside []interp.Record, trigger string) (played, b
 // performed notes the effects that are a part of a transaction.
 func (p *played) performed(m *spec.Machine, events []interp.Event) {
 	for _, e := range events {
-		if x := e.Op.Effect; x != nil && x.Atomic && e.N == 0 {
-			r := p.recordAfter(m, e)
-			p.effects = append(p.effects, x.Name+" in the transaction: "+interp.EffectKey(m, x, r))
+		for _, x := range e.Asks {
+			if x.Atomic {
+				p.effects = append(p.effects, x.Name+" in the transaction: "+interp.EffectKey(m, x, p.recordAfter(m, e)))
+			}
 		}
 	}
 }

@@ -184,16 +184,11 @@ func operationAfter(n *names, o *spec.Operation) string {
 			texts = append(texts, fmt.Sprintf("[Machine.%s] runs it %s.", n.ours("machine", "Sweep"), t.Text))
 		}
 	}
-	if e := o.Effect; e != nil {
-		when := "after the commit"
-		if e.Atomic {
-			when = "in the same transaction"
-		}
-		texts = append(texts, fmt.Sprintf("[Effects.%s] is performed %s.", spec.MethodName(e.Name), when))
+	for _, e := range o.Asks {
+		texts = append(texts, sentence(askText(n, e)))
 	}
 	if o.Then != nil {
-		texts = append(texts, fmt.Sprintf("%s follows%s.", n.op(o.Then.Operation).Method,
-			map[bool]string{true: " in the same transaction"}[o.Effect == nil || o.Effect.Atomic]))
+		texts = append(texts, sentence(followText(n, o.Then)))
 	}
 	return strings.Join(texts, " ")
 }
@@ -297,6 +292,9 @@ func operationBranches(n *names, o *spec.Operation) string {
 		}
 		for _, text := range effectClauses(&x.Effects) {
 			b.WriteString("; it " + text)
+		}
+		if !n.alone {
+			b.WriteString(branchAsks(n, x))
 		}
 	}
 	return b.String()

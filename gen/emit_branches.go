@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -199,17 +200,22 @@ func (e *operationEmitter) branch(b *spec.Branch) error {
 	if err := e.effects(&b.Effects, b.When); err != nil {
 		return err
 	}
-	if b.Same {
-		e.finish(nil)
-		return nil
+	var to *spec.State
+	if !b.Same {
+		to = b.To.State
 	}
-	e.finish(b.To.State)
+	branch := slices.Index(asking(e.o), b) + 1
+	if e.n.alone {
+		branch = 0
+	}
+	e.finish(to, branch)
 	return nil
 }
 
 // finish decides the step on a copy, and takes it unless the copy breaks a rule.
-// Without a target the record stays in its state.
-func (e *operationEmitter) finish(to *spec.State) {
+// Without a target the record stays in its state. branch is the number of the branch that
+// asks for something; 0: none.
+func (e *operationEmitter) finish(to *spec.State, branch int) {
 	e.add(e.s.changes.locals()...)
 	target := e.n.self + ".State"
 	if to != nil {
@@ -229,13 +235,20 @@ func (e *operationEmitter) finish(to *spec.State) {
 		args = append(args, "now")
 	}
 	step := raw("%s.step(%s)", e.n.self, strings.Join(args, ", "))
-	if !creates(e.o) {
+	if !creates(e.o) && branch == 0 {
 		e.add(jen.Return(step))
 		return
 	}
+	failed, done := "Event{}, err", "event, nil"
+	if creates(e.o) {
+		failed, done = fmt.Sprintf("%s{}, Event{}, err", e.n.Record), e.n.self+", event, nil"
+	}
 	e.add(
 		jen.List(raw("event"), raw("err")).Op(":=").Add(step),
-		jen.If(raw("err != nil")).Block(jen.Return(raw("%s{}, Event{}, err", e.n.Record))),
-		jen.Return(raw("%s, event, nil", e.n.self)),
+		jen.If(raw("err != nil")).Block(jen.Return(raw(failed))),
 	)
+	if branch > 0 {
+		e.add(raw("event.branch = %d", branch))
+	}
+	e.add(jen.Return(raw(done)))
 }

@@ -56,16 +56,7 @@ func (s *store) operation(g *jen.Group, o *spec.Operation) error {
 			}
 		}))
 	}
-	if o.Effect != nil {
-		effect, err := s.effectInfo(o.Effect)
-		if err != nil {
-			return err
-		}
-		pair("Effect", effect)
-	}
-	if o.Then != nil {
-		pair("Then", jen.Lit(o.Then.Operation.Name))
-	}
+	s.asks(o, pair)
 	if o.DedupeBy != nil {
 		pair("Dedupe", jen.Lit(dedupeRule(o)))
 	}
@@ -128,7 +119,7 @@ func mayRecord(o *spec.Operation, from *spec.State) bool {
 // trigger or as the `then` of another one.
 func (s *store) engineCalls(o *spec.Operation) bool {
 	for _, p := range s.m.Operations {
-		if p.Then != nil && p.Then.Operation == o {
+		if atOnce, later := p.FollowedBy(o); atOnce || later {
 			return true
 		}
 	}
@@ -155,19 +146,6 @@ func dedupeRule(o *spec.Operation) string {
 		return o.DedupeBy.Unique.Name
 	}
 	return "dedupe_" + o.Name
-}
-
-func (s *store) effectInfo(e *spec.Effect) (*jen.Statement, error) {
-	fields := []jen.Code{jen.Line().Id("Name").Op(":").Lit(e.Name)}
-	if e.Atomic {
-		fields = append(fields, jen.Line().Id("Atomic").Op(":").True())
-	}
-	if len(e.Key) > 0 {
-		fields = append(fields, jen.Line().Id("Key").Op(":").Func().Params(raw("j *%s", s.n.Record)).String().Block(
-			jen.Return(s.keyText(e)),
-		))
-	}
-	return raw("&fsmimpl.EffectInfo[%s]", s.n.Record).Values(append(fields, jen.Line())...), nil
 }
 
 // keyText returns the key of an effect as a text.

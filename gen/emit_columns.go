@@ -65,12 +65,15 @@ func (s *store) decode(f *jen.File) {
 
 // stepFunction adds the bridge from a pure method to the engine.
 func (s *store) stepFunction(f *jen.File) {
-	word := s.stateWord()
+	word, branch := s.stateWord(), ""
+	if asksByBranch(s.m) {
+		branch = ", Branch: e.branch"
+	}
 	f.Line()
 	f.Add(doc("step hands what a pure method decided to the engine, in stored words.")).
 		Func().Id("step").Params(raw("e Event, err error")).Params(raw("fsmimpl.Step"), raw("error")).Block(
 		jen.If(raw("err != nil")).Block(jen.Return(raw("fsmimpl.Step{}, err"))),
-		raw("s := fsmimpl.Step{To: e.To.%s(), RecordOnly: e.RecordOnly, Guard: e.Guard}", word),
+		raw("s := fsmimpl.Step{To: e.To.%s(), RecordOnly: e.RecordOnly, Guard: e.Guard%s}", word, branch),
 		jen.If(raw("e.From != 0")).Block(raw("s.From = e.From.%s()", word)),
 		jen.Return(raw("s, nil")),
 	)

@@ -25,7 +25,7 @@ func pureFile(m *spec.Machine, n *names, _ Options) ([]byte, error) {
 	sentinels(f, n)
 	p := newPure(m, n)
 	p.record(f)
-	event(f)
+	event(f, !n.alone && asksByBranch(m))
 	for _, o := range m.Operations {
 		input(f, n, o)
 		peers(f, m, n, o)

@@ -101,7 +101,7 @@ func (h *held) waysOf(o *spec.Operation) *ways {
 	for _, s := range states(o.From) {
 		w.recorded[s] = mayRecord(o, s)
 	}
-	if o.Then != nil && (o.Effect == nil || o.Effect.Atomic) || o.DedupeBy != nil {
+	if len(o.Followers()) > 0 || o.DedupeBy != nil {
 		return w
 	}
 	w.ends = make(map[*spec.State][]*spec.State)

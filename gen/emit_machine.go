@@ -46,7 +46,7 @@ func (s *store) retry() string {
 // open adds the function that opens a machine, with the parameters that its
 // effects and sources ask for.
 func (s *store) open(f *jen.File) {
-	effects, sources := s.effectList(), s.sourced()
+	effects, sources := s.m.AllAsks(), s.sourced()
 	name, create := s.n.ours("package", "Open"), s.n.ours("package", "Migrate")
 	text := name + " opens the machine over a store that " + create + " has prepared. It refuses another store with fsm.ErrSchemaMismatch."
 	declaration := func() *jen.Statement {
@@ -90,8 +90,8 @@ func (s *store) open(f *jen.File) {
 		if effects != nil {
 			functions = raw("functions")
 			g.Id("functions").Op(":=").Map(jen.String()).Add(raw("fsmimpl.EffectFunc[%s]", s.n.Record)).ValuesFunc(func(g *jen.Group) {
-				for _, o := range effects {
-					g.Line().Lit(o.Effect.Name).Op(":").Add(s.effectFunction(o))
+				for _, e := range effects {
+					g.Line().Lit(e.Name).Op(":").Add(s.effectFunction(e))
 				}
 				g.Line()
 			})
@@ -121,10 +121,10 @@ func (s *store) sourcedOperation(g *jen.Group, o *spec.Operation) {
 }
 
 // effectFunction adapts a method of Effects to the engine.
-func (s *store) effectFunction(o *spec.Operation) *jen.Statement {
-	method := "effects." + spec.MethodName(o.Effect.Name)
+func (s *store) effectFunction(e *spec.Effect) *jen.Statement {
+	method := "effects." + spec.MethodName(e.Name)
 	tx, args := "_", "ctx, j, key, e"
-	if o.Effect.Atomic {
+	if e.Atomic {
 		tx, args = "tx", "ctx, store.Transaction(tx), j, key, e"
 	}
 	return jen.Func().Params(ctx(), raw("%s fsm.Tx", tx), raw("j %s", s.n.Record), raw("key string"), raw("e fsm.Event")).Error().Block(
@@ -289,7 +289,7 @@ func (s *store) running(f *jen.File) {
 	if startup {
 		method(" recovers what a crash has left behind and returns how many steps it took. Call it once, before anything else, while no other process works on the machine.", "Startup")
 	}
-	if has(func(o *spec.Operation) bool { return o.Effect != nil && !o.Effect.Atomic }) {
+	if has(func(o *spec.Operation) bool { return o.MayAsk(false) }) {
 		text := " performs the effects that are due and returns how many succeeded. Call it regularly, from any number of processes, or let worker.Run do so."
 		if startup {
 			text += " It refuses until " + s.method("Startup") + " has run."

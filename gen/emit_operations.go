@@ -173,11 +173,11 @@ func (e *operationEmitter) body() error {
 		return e.choose()
 	}
 	if creates(e.o) {
-		e.finish(e.o.Creates[0].State)
+		e.finish(e.o.Creates[0].State, 0)
 	} else if e.o.Same {
-		e.finish(nil)
+		e.finish(nil, 0)
 	} else {
-		e.finish(e.o.To.State)
+		e.finish(e.o.To.State, 0)
 	}
 	return nil
 }

@@ -178,25 +178,14 @@ func (s *store) outcome(f *jen.File) {
 		Type().Id(s.n.outcome()).Op("=").Add(raw("fsm.Outcome[%s]", s.n.Record))
 }
 
-// effectList lists the effects of a machine, each name once.
-func (s *store) effectList() []*spec.Operation {
-	var list []*spec.Operation
-	for _, o := range s.m.Operations {
-		if o.Effect != nil && !slices.ContainsFunc(list, func(x *spec.Operation) bool { return x.Effect.Name == o.Effect.Name }) {
-			list = append(list, o)
-		}
-	}
-	return list
-}
-
 // atomic reports whether some effect runs in the store's transaction.
 func (s *store) atomic() bool {
-	return slices.ContainsFunc(s.m.Operations, func(o *spec.Operation) bool { return o.Effect != nil && o.Effect.Atomic })
+	return slices.ContainsFunc(s.m.Operations, func(o *spec.Operation) bool { return o.MayAsk(true) })
 }
 
 // effects adds the interface that the application implements.
 func (s *store) effects(f *jen.File) {
-	list := s.effectList()
+	list := s.m.AllAsks()
 	if list == nil {
 		return
 	}
@@ -208,10 +197,10 @@ func (s *store) effects(f *jen.File) {
 	}
 	f.Line()
 	f.Add(doc(text)).Type().Add(typ).InterfaceFunc(func(g *jen.Group) {
-		for _, o := range list {
-			g.Add(docIndented(1, s.effectDoc(o))).Id(spec.MethodName(o.Effect.Name)).ParamsFunc(func(g *jen.Group) {
+		for _, e := range list {
+			g.Add(docIndented(1, s.effectDoc(e))).Id(spec.MethodName(e.Name)).ParamsFunc(func(g *jen.Group) {
 				g.Id("ctx").Qual("context", "Context")
-				if o.Effect.Atomic {
+				if e.Atomic {
 					g.Add(raw("tx T"))
 				}
 				g.Add(raw("j %s", s.n.Record))
@@ -222,19 +211,30 @@ func (s *store) effects(f *jen.File) {
 	})
 }
 
-func (s *store) effectDoc(o *spec.Operation) string {
-	var users []string
-	for _, x := range s.m.Operations {
-		if x.Effect != nil && x.Effect.Name == o.Effect.Name {
-			users = append(users, s.n.op(x).Method)
+func (s *store) effectDoc(e *spec.Effect) string {
+	var users, keys []string
+	for _, o := range s.m.Operations {
+		for _, x := range o.AllAsks() {
+			if x.Name != e.Name {
+				continue
+			}
+			if user := s.n.op(o).Method; !slices.Contains(users, user) {
+				users = append(users, user)
+			}
+			key := "machine, id and revision"
+			switch {
+			case len(x.Key) > 0:
+				key = list(fieldNames(x.Key), "and")
+			case x.Named:
+				key = "machine, id, revision and name"
+			}
+			if !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
 		}
 	}
-	key := "machine, id and revision"
-	if len(o.Effect.Key) > 0 {
-		key = list(fieldNames(o.Effect.Key), "and")
-	}
-	first := fmt.Sprintf("%s is the effect of %s; key is made of %s.", spec.MethodName(o.Effect.Name), list(users, "and"), key)
-	if o.Effect.Atomic {
+	first := fmt.Sprintf("%s is the effect of %s; key is made of %s.", spec.MethodName(e.Name), list(users, "and"), strings.Join(keys, "; or of "))
+	if e.Atomic {
 		return first + " It runs in the transaction of the step: its writes through tx are committed with the step or not at all, and an error takes the step back. " +
 			"It may run again after a conflict, so whatever it does outside tx is not covered."
 	}

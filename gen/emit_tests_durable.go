@@ -115,17 +115,8 @@ func (e *testEmitter) durable() {
 
 // effectNames lists the effects, each once, and whether one of them is atomic.
 func (e *testEmitter) effectNames() (list []*spec.Effect, atomic bool) {
-	seen := map[string]bool{}
-	for _, o := range e.m.Operations {
-		if x := o.Effect; x != nil {
-			atomic = atomic || x.Atomic
-			if !seen[x.Name] {
-				seen[x.Name] = true
-				list = append(list, x)
-			}
-		}
-	}
-	return list, atomic
+	list = e.m.AllAsks()
+	return list, slices.ContainsFunc(list, func(x *spec.Effect) bool { return x.Atomic })
 }
 
 // effects writes effects that note that they ran, and fail when told to.

@@ -61,7 +61,7 @@ func (e *engineEmitter) engine() {
 	if has(triggered(true)) {
 		e.line("Startup: m.%s,", m("Startup"))
 	}
-	if has(func(o *spec.Operation) bool { return o.Effect != nil && !o.Effect.Atomic }) {
+	if has(func(o *spec.Operation) bool { return o.MayAsk(false) }) {
 		e.line("Deliver: m.%s,", m("Deliver"))
 	}
 	e.line("Batch: enginetest.Batch(m.%s),", m("Batch"))

@@ -153,17 +153,20 @@ func equal(m *spec.Machine, n *names) []jen.Code {
 	return []jen.Code{jen.Return(raw(strings.Join(terms, " &&\n")))}
 }
 
-// event adds the type of what a pure method did.
-func event(f *jen.File) {
+// event adds the type of what a pure method did; numbered says that branches have numbers.
+func event(f *jen.File, numbered bool) {
 	f.Line()
 	f.Add(doc("Event says what a call did to a record.")).
-		Type().Id("Event").Struct(
-		jen.Id("Name").String().Comment("one of the Event constants"),
-		jen.Id("From").Id("State").Comment("zero for a creation"),
-		jen.Id("To").Id("State"),
-		jen.Id("RecordOnly").Bool().Comment("the call is recorded and changes nothing"),
-		jen.Id("Guard").String().Comment("with RecordOnly: the guard that failed, if it was one"),
-	)
+		Type().Id("Event").StructFunc(func(g *jen.Group) {
+		g.Id("Name").String().Comment("one of the Event constants")
+		g.Id("From").Id("State").Comment("zero for a creation")
+		g.Id("To").Id("State")
+		g.Id("RecordOnly").Bool().Comment("the call is recorded and changes nothing")
+		g.Id("Guard").String().Comment("with RecordOnly: the guard that failed, if it was one")
+		if numbered {
+			g.Id("branch").Int().Comment("that was taken, of those that have effects or a step behind them")
+		}
+	})
 }
 
 // input adds the struct of an operation's inputs.

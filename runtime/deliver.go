@@ -133,7 +133,7 @@ func (m *Machine[R]) perform(ctx context.Context, d driver.Delivery, begin time.
 		again, cause = m.inTime(ctx, d, job)
 	}
 	if cause == nil {
-		err := m.settle(ctx, d, job.op)
+		err := m.settle(ctx, d, &job)
 		if err == nil {
 			return true, nil
 		}
@@ -205,7 +205,7 @@ func (m *Machine[R]) inTime(ctx context.Context, d driver.Delivery, job delivery
 				result <- &PanicError{Value: recover(), Stack: debug.Stack()}
 			}
 		}()
-		err := m.effect(ctx, nil, job.op, job.rec, d.Key, job.event)
+		err := m.effect(ctx, nil, job.op, job.effect, job.rec, d.Key, job.event)
 		returned = true
 		result <- err
 	}()
@@ -265,6 +265,7 @@ func (m *Machine[R]) wait(attempts int) time.Duration {
 // deliveryJob is what is needed to perform a delivery.
 type deliveryJob[R any] struct {
 	op       *fsmimpl.Operation[R]
+	effect   *fsmimpl.EffectInfo[R]
 	rec      R // as of the delivery's revision
 	event    driver.Event
 	obsolete bool
@@ -291,14 +292,17 @@ func (m *Machine[R]) delivery(ctx context.Context, d driver.Delivery) (deliveryJ
 			break
 		}
 		job.op = m.byStored[job.event.Operation]
-		if job.event.Rev != d.Rev || job.op == nil || job.op.Effect == nil || job.op.Effect.Name != d.Effect {
+		if job.op != nil {
+			job.effect = job.op.Ask(func(e *fsmimpl.EffectInfo[R]) bool { return !e.Atomic && e.Name == d.Effect })
+		}
+		if job.event.Rev != d.Rev || job.effect == nil {
 			job.err = fmt.Errorf("no operation of this specification has the effect %s at revision %d", d.Effect, d.Rev)
 			return nil
 		}
-		if job.op.Then != "" {
+		if job.effect.Then != "" {
 			job.obsolete = row.Rev != d.Rev
 			if !job.obsolete { // what follows needs a sound record, or the effect would be repeated for ever
-				job.rec, job.err = m.load(m.byName[job.op.Then], &row)
+				job.rec, job.err = m.load(m.byName[job.effect.Then], &row)
 			}
 			return nil
 		}
@@ -314,11 +318,11 @@ func (m *Machine[R]) delivery(ctx context.Context, d driver.Delivery) (deliveryJ
 	return job, err
 }
 
-// settle removes a delivery and, with an op that has one, takes the step of
+// settle removes a delivery and, with a job whose effect has one, takes the step of
 // `then`, in one transaction. It returns ErrOvertaken where the delivery was no longer
 // the caller's, and ErrMovedOn where the record had left the delivery's revision.
-func (m *Machine[R]) settle(ctx context.Context, d driver.Delivery, op *fsmimpl.Operation[R]) error {
-	if op == nil || op.Then == "" {
+func (m *Machine[R]) settle(ctx context.Context, d driver.Delivery, job *deliveryJob[R]) error {
+	if job == nil || job.effect.Then == "" {
 		held := false
 		err := m.table.Update(ctx, func(tx driver.Tx) (err error) {
 			held, err = tx.Settle(d.ID, d.Rev, d.N, d.Attempts)
@@ -329,16 +333,16 @@ func (m *Machine[R]) settle(ctx context.Context, d driver.Delivery, op *fsmimpl.
 		}
 		return err
 	}
-	next := m.byName[op.Then]
+	next := m.byName[job.effect.Then]
 	requestID := systemID(next, d.Rev)
 	call := Observed{Operation: next.Name, ID: d.ID, RequestID: requestID, Actor: driver.SystemActor, Calls: 1}
 	_, err := m.rung(watched(ctx, m, call, func(ctx context.Context) (Outcome[R], error) {
-		return m.settleThen(ctx, d, op, next, requestID)
+		return m.settleThen(ctx, d, job.op, next, requestID)
 	}, seenOne))
 	return err
 }
 
-// settleThen is settle for an op with a `then`. It returns the outcome of what
+// settleThen is settle for an effect of op that next follows. It returns the outcome of what
 // followed, without events where an earlier try had done it. The record is locked
 // before the delivery, as by every write.
 func (m *Machine[R]) settleThen(ctx context.Context, d driver.Delivery, op, next *fsmimpl.Operation[R], requestID string) (out Outcome[R], err error) {
@@ -374,7 +378,7 @@ func (m *Machine[R]) settleThen(ctx context.Context, d driver.Delivery, op, next
 			return err
 		}
 		at := m.now()
-		s, err := m.thenStep(ctx, tx, op, &row, rec, origin{event: driver.Event{At: at, RequestID: requestID}})
+		s, err := m.thenStep(ctx, tx, op, next, &row, rec, origin{event: driver.Event{At: at, RequestID: requestID}})
 		if err != nil {
 			return err
 		}

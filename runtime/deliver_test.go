@@ -52,7 +52,7 @@ func TestEffectOutlivesItsRevision(t *testing.T) {
 	store := newStore()
 	open(t, store, storetest.Schema())
 	d, ops := changed(map[string]func(*fsmimpl.Operation[storetest.Parcel]){
-		"dispatch": func(op *fsmimpl.Operation[storetest.Parcel]) { op.Then = "" },
+		"dispatch": noFollower,
 	})
 	var seen []storetest.Parcel
 	m, err := fsm.NewMachine(t.Context(), store, d, effects(
@@ -82,7 +82,7 @@ func TestLeavingRemovesTheDelivery(t *testing.T) {
 	store := newStore()
 	open(t, store, storetest.Schema())
 	d, _ := changed(map[string]func(*fsmimpl.Operation[storetest.Parcel]){
-		"send": func(op *fsmimpl.Operation[storetest.Parcel]) { op.Effect = nil },
+		"send": func(op *fsmimpl.Operation[storetest.Parcel]) { op.Asks = nil },
 	})
 	m, err := fsm.NewMachine(t.Context(), store, d, effects(nil), fixed())
 	if err != nil {
@@ -247,4 +247,11 @@ func TestLaterDelivery(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// noFollower takes away the step that follows the delivery of an effect.
+func noFollower(op *fsmimpl.Operation[storetest.Parcel]) {
+	e := *op.Asks[0]
+	e.Then = ""
+	op.Asks = []*fsmimpl.EffectInfo[storetest.Parcel]{&e}
 }

@@ -123,7 +123,7 @@ func TestDeliveryWithoutItsRecord(t *testing.T) {
 	}}
 	open(t, store, storetest.Schema())
 	d, ops := changed(map[string]func(*fsmimpl.Operation[storetest.Parcel]){
-		"dispatch": func(op *fsmimpl.Operation[storetest.Parcel]) { op.Then = "" },
+		"dispatch": noFollower,
 	})
 	calls := 0
 	m, err := fsm.NewMachine(t.Context(), store, d, effects(func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error {
@@ -194,7 +194,7 @@ func TestWhatFollowsADeliveryFails(t *testing.T) {
 			}
 		}, fsm.ErrGuard},
 		{"its atomic effect fails", func(op *fsmimpl.Operation[storetest.Parcel], _ *bool) {
-			op.Effect = &fsmimpl.EffectInfo[storetest.Parcel]{Name: "charge", Atomic: true}
+			op.Asks = []*fsmimpl.EffectInfo[storetest.Parcel]{{Name: "charge", Atomic: true}}
 		}, no},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -372,7 +372,7 @@ func TestRecordMovesDuringItsEffect(t *testing.T) {
 		return err
 	}
 	d, _ := changed(map[string]func(*fsmimpl.Operation[storetest.Parcel]){
-		"send": func(op *fsmimpl.Operation[storetest.Parcel]) { op.Effect = nil }, // a move takes the deliveries of others along
+		"send": func(op *fsmimpl.Operation[storetest.Parcel]) { op.Asks = nil }, // a move takes the deliveries of others along
 	})
 	m, err := fsm.NewMachine(t.Context(), store, d, map[string]fsmimpl.EffectFunc[storetest.Parcel]{"charge": move, "carry": move})
 	if err != nil {

@@ -221,7 +221,7 @@ func (h *Held[R]) apply(ctx context.Context, c fsmimpl.Call[R]) (Outcome[R], err
 	}
 	at := h.Outcome()
 	out, err := h.machine.Apply(ctx, at, c)
-	if err == nil && out.RecordOnly && c.Operation.Then == "" {
+	if err == nil && out.RecordOnly && !c.Operation.Leads() {
 		d := h.machine.d
 		from, to := d.Encode(&at.Record).State, d.Encode(&out.Record).State
 		if from != to && !slices.Contains(c.Operation.Moves, fsmimpl.Move{From: from, To: to}) {

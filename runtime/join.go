@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/internal/call"
 )
 
@@ -80,9 +81,10 @@ func (m *Machine[R]) In(ctx context.Context, tx Joined) (*Machine[R], error) {
 		return nil, fmt.Errorf("%s: the transaction is one of another store than the machine's", m.schema.Machine)
 	}
 	for _, op := range m.d.Operations {
-		if tx.Foreign && op.Effect != nil && op.Effect.Atomic {
+		effect := op.Ask(func(e *fsmimpl.EffectInfo[R]) bool { return e.Atomic })
+		if tx.Foreign && effect != nil {
 			return nil, fmt.Errorf("%s: the effect %s of %s takes part in the store's own kind of transaction; hand in one of that kind",
-				m.schema.Machine, op.Effect.Name, op.Name)
+				m.schema.Machine, effect.Name, op.Name)
 		}
 	}
 	now := &call.Now{Context: ctx}

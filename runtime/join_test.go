@@ -59,7 +59,7 @@ func plainly(t *testing.T, store fsm.Store) *machine {
 	open(t, store, storetest.Schema(), fixed())
 	plain := *storetest.Descriptor(storetest.Schema())
 	plain.Operations = slices.DeleteFunc(slices.Clone(plain.Operations), func(op *fsmimpl.Operation[storetest.Parcel]) bool {
-		return op.Effect != nil && op.Effect.Atomic
+		return op.MayAsk(true)
 	})
 	m, err := fsm.NewMachine(t.Context(), store, &plain, effects(nil), fixed())
 	if err != nil {

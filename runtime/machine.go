@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -166,8 +167,10 @@ func (m *Machine[R]) index() error {
 		}
 	}
 	for _, op := range m.d.Operations {
-		if op.Then != "" && (m.byName[op.Then] == nil || m.byName[op.Then].System == nil) {
-			return fmt.Errorf("operation %s is followed by %q, which is no system operation", op.Name, op.Then)
+		for _, then := range followers(op) {
+			if next := m.byName[then]; next == nil || next.System == nil {
+				return fmt.Errorf("operation %s is followed by %q, which is no system operation", op.Name, then)
+			}
 		}
 		for _, t := range op.Triggers {
 			startup = startup || t.Startup
@@ -175,16 +178,11 @@ func (m *Machine[R]) index() error {
 				return fmt.Errorf("operation %s has a trigger, but nothing makes its calls; hand in its source", op.Name)
 			}
 		}
-		if op.Effect == nil {
-			continue
+		if e := op.Ask(func(e *fsmimpl.EffectInfo[R]) bool { return m.effects[e.Name] == nil }); e != nil {
+			return fmt.Errorf("effect %s of operation %s has no function; hand one in", e.Name, op.Name)
 		}
-		if m.effects[op.Effect.Name] == nil {
-			return fmt.Errorf("effect %s of operation %s has no function; hand one in", op.Effect.Name, op.Name)
-		}
-		if !op.Effect.Atomic {
-			outbox = true
-			m.leave = m.leave && op.Then != ""
-		}
+		outbox = outbox || op.MayAsk(false)
+		m.leave = m.leave && op.Ask(func(e *fsmimpl.EffectInfo[R]) bool { return !e.Atomic && e.Then == "" }) == nil
 	}
 	for name, plus := range m.options.triggers {
 		op := m.byName[name]
@@ -222,6 +220,19 @@ func (m *Machine[R]) index() error {
 	m.leave = m.leave && outbox
 	m.recovers = startup && outbox
 	return nil
+}
+
+// followers lists what may follow op: in its transaction, or when an effect was performed.
+func followers[R any](op *fsmimpl.Operation[R]) []string {
+	list := []string{op.Then}
+	asks := op.Asks
+	for _, b := range op.Branches {
+		list, asks = append(list, b.Then), append(asks[:len(asks):len(asks)], b.Asks...)
+	}
+	for _, e := range asks {
+		list = append(list, e.Then)
+	}
+	return slices.DeleteFunc(list, func(name string) bool { return name == "" })
 }
 
 // Core returns the machine itself, so that it can stand where a generated one can.

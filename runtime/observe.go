@@ -140,10 +140,12 @@ func seenMany[R any](outs []Outcome[R]) Observation {
 	return o
 }
 
-// effect runs the effect of a step.
-func (m *Machine[R]) effect(ctx context.Context, tx driver.Tx, op *fsmimpl.Operation[R], rec R, key string, e driver.Event) error {
-	run := m.effects[op.Effect.Name]
-	call := Observed{Operation: op.Name, Effect: op.Effect.Name, ID: e.ID, RequestID: key, Actor: e.Actor}
+// effect runs an effect of a step.
+func (m *Machine[R]) effect(
+	ctx context.Context, tx driver.Tx, op *fsmimpl.Operation[R], effect *fsmimpl.EffectInfo[R], rec R, key string, e driver.Event,
+) error {
+	run := m.effects[effect.Name]
+	call := Observed{Operation: op.Name, Effect: effect.Name, ID: e.ID, RequestID: key, Actor: e.Actor}
 	_, err := watched(ctx, m, call, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, run(ctx, tx, rec, key, e)
 	}, func(struct{}) Observation { return Observation{} })

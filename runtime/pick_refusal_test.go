@@ -213,7 +213,7 @@ func TestPickWithAThenThatFails(t *testing.T) {
 			}
 		}, failed},
 		"effect": {func(op *fsmimpl.Operation[storetest.Parcel]) {
-			op.Effect = &fsmimpl.EffectInfo[storetest.Parcel]{Name: "charge", Atomic: true}
+			op.Asks = []*fsmimpl.EffectInfo[storetest.Parcel]{{Name: "charge", Atomic: true}}
 		}, fsm.ErrEffect},
 	} {
 		t.Run(name, func(t *testing.T) {

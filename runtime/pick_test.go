@@ -205,7 +205,7 @@ func TestPickWithAnEffectThatIsRefused(t *testing.T) {
 	open(t, store, storetest.Schema())
 	d, ops := changed(map[string]func(*fsmimpl.Operation[storetest.Parcel]){
 		"hold": func(op *fsmimpl.Operation[storetest.Parcel]) {
-			op.Effect = &fsmimpl.EffectInfo[storetest.Parcel]{Name: "charge", Atomic: true}
+			op.Asks = []*fsmimpl.EffectInfo[storetest.Parcel]{{Name: "charge", Atomic: true}}
 		},
 	})
 	m, err := fsm.NewMachine(t.Context(), store, d, effects(func(_ context.Context, _ fsm.Tx, p storetest.Parcel, _ string, _ fsm.Event) error {

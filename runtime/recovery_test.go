@@ -134,7 +134,7 @@ func TestSweepTellsOfEffects(t *testing.T) {
 	open(t, store, storetest.Schema())
 	d, _ := changed(map[string]func(*fsmimpl.Operation[storetest.Parcel]){
 		"release": func(op *fsmimpl.Operation[storetest.Parcel]) {
-			op.Effect = &fsmimpl.EffectInfo[storetest.Parcel]{Name: "charge", Atomic: true}
+			op.Asks = []*fsmimpl.EffectInfo[storetest.Parcel]{{Name: "charge", Atomic: true}}
 		},
 	})
 	m, err := fsm.NewMachine(t.Context(), store, d, effects(

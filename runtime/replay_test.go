@@ -297,7 +297,7 @@ func TestEffectInALogWithoutRequests(t *testing.T) {
 	store := &wrapped{Store: newStore()}
 	open(t, store, storetest.Schema())
 	d, ops := changed(map[string]func(*fsmimpl.Operation[storetest.Parcel]){
-		"dispatch": func(op *fsmimpl.Operation[storetest.Parcel]) { op.Then = "" },
+		"dispatch": noFollower,
 	})
 	var seen []int64
 	m, err := fsm.NewMachine(t.Context(), store, d, effects(

@@ -21,7 +21,8 @@ type step[R any] struct {
 	old    driver.Row // of a record that its caller holds
 	row    driver.Row
 	write  driver.Write
-	atomic bool // its effect runs in the transaction
+	branch int                      // that it took, see fsmimpl.Step
+	atomic []*fsmimpl.EffectInfo[R] // the effects that run in the transaction
 }
 
 // origin is where a step came from.
@@ -104,32 +105,36 @@ func (m *Machine[R]) decideStep(s *step[R], c *fsmimpl.Call[R], prev *driver.Row
 	}
 	w.Row = &s.row
 	w.Leave = m.leave && prev != nil
-	if op.Effect != nil {
-		s.atomic = op.Effect.Atomic
-		if !s.atomic {
-			w.Outbox = []driver.Delivery{{ID: id, Rev: e.Rev, Effect: op.Effect.Name, Key: m.effectKey(s), Due: m.now()}}
+	s.branch = decided.Branch
+	for _, effect := range op.Asked(s.branch) {
+		if effect.Atomic {
+			s.atomic = append(s.atomic, effect)
+		} else {
+			n := int64(len(w.Outbox))
+			w.Outbox = append(w.Outbox, driver.Delivery{ID: id, Rev: e.Rev, N: n, Effect: effect.Name, Key: m.effectKey(s, effect), Due: m.now()})
 		}
 	}
 	return nil
 }
 
-// effectKey returns the idempotency key of a step's effect.
-func (m *Machine[R]) effectKey(s *step[R]) string {
-	if s.op.Effect.Key != nil {
-		return s.op.Effect.Key(&s.rec)
+// effectKey returns the idempotency key of an effect of a step.
+func (m *Machine[R]) effectKey(s *step[R], effect *fsmimpl.EffectInfo[R]) string {
+	if effect.Key != nil {
+		return effect.Key(&s.rec)
 	}
-	return m.schema.Machine + "/" + s.row.ID + "/" + strconv.FormatInt(s.row.Rev, 10)
+	key := m.schema.Machine + "/" + s.row.ID + "/" + strconv.FormatInt(s.row.Rev, 10)
+	if effect.Named {
+		key += "/" + effect.Name
+	}
+	return key
 }
 
 // simple reports whether the step of op is one write that needs no other.
 func simple[R any](op *fsmimpl.Operation[R], c *fsmimpl.Call[R]) bool {
-	return c.Peers == nil && (op.Effect == nil || !op.Effect.Atomic) && (op.Then == "" || delayed(op))
+	return c.Peers == nil && !op.MayAsk(true) && !op.Leads()
 }
 
-// delayed reports whether the `then` of op waits for its effect.
-func delayed[R any](op *fsmimpl.Operation[R]) bool { return op.Effect != nil && !op.Effect.Atomic }
-
-// takeStep decides one step within a transaction, writes it and runs its atomic effect.
+// takeStep decides one step within a transaction, writes it and runs its atomic effects.
 func (m *Machine[R]) takeStep(ctx context.Context, tx driver.Tx, op *fsmimpl.Operation[R], c *fsmimpl.Call[R], prev *driver.Row, rec R, id string, o origin) (*step[R], error) {
 	var peers []int64
 	var locked []inside.Group
@@ -137,7 +142,7 @@ func (m *Machine[R]) takeStep(ctx context.Context, tx driver.Tx, op *fsmimpl.Ope
 	if c.Peers != nil {
 		peerRec := rec
 		for _, pq := range c.Peers(&peerRec, id) {
-			if !pq.Sequence && op.Effect != nil && op.Effect.Atomic {
+			if !pq.Sequence && op.MayAsk(true) {
 				locked = append(locked, inside.Group{Columns: pq.Columns, Values: pq.Values})
 			}
 			ask := tx.Peers
@@ -171,15 +176,14 @@ func (m *Machine[R]) takeStep(ctx context.Context, tx driver.Tx, op *fsmimpl.Ope
 	if err := tx.Write(&s.write); err != nil {
 		return nil, m.conflict(err, op, id, s.write.PrevState)
 	}
-	if !s.atomic {
-		return s, nil
-	}
-	key := m.effectKey(s)
-	inner := inside.Enter(call.Free(ctx), m.store, m.schema.Machine, locked) // what the effect calls has a time of its own
-	err = m.effect(inner, tx, op, s.rec, key, s.write.Event)
-	if err := verdict(tx, err); err != nil {
-		return s, &EffectError{
-			Machine: m.schema.Machine, ID: id, Effect: op.Effect.Name, Key: key, Rev: s.row.Rev, Err: err,
+	for _, effect := range s.atomic {
+		key := m.effectKey(s, effect)
+		inner := inside.Enter(call.Free(ctx), m.store, m.schema.Machine, locked) // what the effect calls has a time of its own
+		err = m.effect(inner, tx, op, effect, s.rec, key, s.write.Event)
+		if err := verdict(tx, err); err != nil {
+			return s, &EffectError{
+				Machine: m.schema.Machine, ID: id, Effect: effect.Name, Key: key, Rev: s.row.Rev, Err: err,
+			}
 		}
 	}
 	return s, nil
@@ -219,8 +223,8 @@ func (m *Machine[R]) isSequence(rule string) bool {
 // returns the last step and all events.
 func (m *Machine[R]) follow(ctx context.Context, tx driver.Tx, s *step[R], at time.Time, try bool) (*step[R], []driver.Event, error) {
 	events := []driver.Event{s.write.Event}
-	for s.write.Row != nil && s.op.Then != "" && !delayed(s.op) {
-		next, err := m.thenStep(ctx, tx, s.op, &s.row, s.rec, origin{event: driver.Event{At: at}, try: try})
+	for s.write.Row != nil && s.op.Follower(s.branch) != "" {
+		next, err := m.thenStep(ctx, tx, s.op, m.byName[s.op.Follower(s.branch)], &s.row, s.rec, origin{event: driver.Event{At: at}, try: try})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -230,10 +234,9 @@ func (m *Machine[R]) follow(ctx context.Context, tx driver.Tx, s *step[R], at ti
 	return s, events, nil
 }
 
-// thenStep takes the step that follows op. Of its origin the time is given, and
+// thenStep takes the step of next that follows op. Of its origin the time is given, and
 // the request id unless it is in op's own transaction.
-func (m *Machine[R]) thenStep(ctx context.Context, tx driver.Tx, op *fsmimpl.Operation[R], prev *driver.Row, rec R, o origin) (*step[R], error) {
-	next := m.byName[op.Then]
+func (m *Machine[R]) thenStep(ctx context.Context, tx driver.Tx, op, next *fsmimpl.Operation[R], prev *driver.Row, rec R, o origin) (*step[R], error) {
 	c, err := next.System(&rec, o.event.At)
 	if err != nil {
 		return nil, fmt.Errorf("%s %q: source of %s: %w", m.schema.Machine, prev.ID, next.Name, err)

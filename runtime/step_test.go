@@ -118,7 +118,7 @@ func TestThenOfStepsWithEffects(t *testing.T) {
 	open(t, store, storetest.Schema())
 	d, ops := changed(map[string]func(*fsmimpl.Operation[storetest.Parcel]){
 		"expel": func(op *fsmimpl.Operation[storetest.Parcel]) {
-			op.Effect = &fsmimpl.EffectInfo[storetest.Parcel]{Name: "charge", Atomic: true}
+			op.Asks = []*fsmimpl.EffectInfo[storetest.Parcel]{{Name: "charge", Atomic: true}}
 		},
 	})
 	performed := 0
@@ -197,7 +197,7 @@ func TestLeave(t *testing.T) {
 	store := &wrapped{Store: newStore()}
 	open(t, store, storetest.Schema())
 	d, _ := changed(map[string]func(*fsmimpl.Operation[storetest.Parcel]){
-		"send": func(op *fsmimpl.Operation[storetest.Parcel]) { op.Effect = nil },
+		"send": func(op *fsmimpl.Operation[storetest.Parcel]) { op.Asks = nil },
 	})
 	m, err := fsm.NewMachine(t.Context(), store, d, effects(nil), fixed())
 	if err != nil {

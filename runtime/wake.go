@@ -91,7 +91,7 @@ func (m *Machine[R]) outbox() string { return m.schema.Table + "_outbox" }
 func (m *Machine[R]) asks(out *Outcome[R]) bool {
 	for i := range out.Events {
 		e := &out.Events[i]
-		if op := m.byStored[e.Operation]; e.N == 0 && op != nil && op.Effect != nil && !op.Effect.Atomic {
+		if op := m.byStored[e.Operation]; e.N == 0 && op != nil && op.MayAsk(false) {
 			return !out.Replayed
 		}
 	}

@@ -162,7 +162,7 @@ type astOperation struct {
 	dedupeBy     list
 	next         *astNext
 	triggers     []*astTrigger
-	effect       *astEffect
+	asks         []*astEffect
 	then         word
 }
 
@@ -225,6 +225,8 @@ type astBranch struct {
 	recordOnly bool
 	reject     word
 	effects    astEffects
+	asks       []*astEffect
+	then       word
 }
 
 func (b *astBranch) has(key string) bool { return !b.keys[key].IsZero() }
@@ -247,6 +249,8 @@ type astEffect struct {
 	name   word
 	key    list
 	atomic bool
+	then   word
+	thenAt Pos
 }
 
 type astForbidden struct {

@@ -229,7 +229,7 @@ func operationText(o *Operation) string {
 		if len(c.From) > 0 {
 			from = stateSet(c.From)
 		}
-		put("from=%s when=%s to=%s record_only=%t reject=%s %s, ", from, factSet(c.When), targetText(c.To, c.Same), c.RecordOnly, c.Reject, effectsText(&c.Effects))
+		put("from=%s when=%s to=%s record_only=%t reject=%s %s, ", from, factSet(c.When), targetText(c.To, c.Same), c.RecordOnly, c.Reject, effectsText(&c.Effects)+asksText(c.Asks, c.Then))
 	}
 	put("]")
 	if o.DedupeBy != nil {
@@ -251,12 +251,23 @@ func operationText(o *Operation) string {
 		}
 		return "after " + t.After.Name + " + " + t.Plus.String()
 	}))
-	if o.Effect != nil {
-		put(" effect=%s key=%s atomic=%t", o.Effect.Name, nameList(o.Effect.Key, refName), o.Effect.Atomic)
+	put("%s", asksText(o.Asks, o.Then))
+	return b.String()
+}
+
+// asksText tells effects, each with what follows it, and what follows the step.
+func asksText(asks []*Effect, then *OperationRef) string {
+	var b strings.Builder
+	put := func(r *OperationRef) {
+		if r != nil {
+			b.WriteString(" then=" + r.Operation.Name)
+		}
 	}
-	if o.Then != nil {
-		put(" then=%s", o.Then.Operation.Name)
+	for _, e := range asks {
+		fmt.Fprintf(&b, " effect=%s key=%s atomic=%t", e.Name, nameList(e.Key, refName), e.Atomic)
+		put(e.Then)
 	}
+	put(then)
 	return b.String()
 }
 

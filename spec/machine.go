@@ -320,8 +320,8 @@ type Operation struct {
 	DedupeBy            *Dedupe
 	Next                *Next
 	Triggers            []Trigger
-	Effect              *Effect
-	Then                *OperationRef
+	Asks                []*Effect     // of each step, see Asked
+	Then                *OperationRef // follows in the same transaction, see Follower
 }
 
 // Stored returns the word that is written into events.
@@ -468,6 +468,8 @@ type Branch struct {
 	RecordOnly bool
 	Reject     string // name of the refusal
 	Effects    Effects
+	Asks       []*Effect     // beside those of the operation
+	Then       *OperationRef // follows in the same transaction
 }
 
 // Next lets the store pick the record.
@@ -498,7 +500,9 @@ type Effect struct {
 	NamePos Pos
 	Name    string
 	Key     []FieldRef // fields, or ID and Rev of the machine; empty: machine/id/rev
+	Named   bool       // an empty key ends with the name
 	Atomic  bool
+	Then    *OperationRef // the step that notes the delivery; nil without one
 }
 
 // OfRecord reports whether each record has keys of its own.

@@ -48,7 +48,7 @@ func (p *parser) operation(op *astOperation, o *object) {
 			op.triggers = append(op.triggers, &t)
 		}
 	}
-	op.effect = p.effect(o)
+	op.asks = p.asks(o)
 	op.then = o.word("then")
 }
 
@@ -144,7 +144,8 @@ func (p *parser) branches(o *object) []*astBranch {
 	}
 	var out []*astBranch
 	for _, n := range nodes {
-		bo := p.object(n, "branch of "+o.what, "from", "when", "to", "record_only", "reject", "set", "clear", "increment", "add", "reset", "decrement", "remove")
+		bo := p.object(n, "branch of "+o.what, "from", "when", "to", "record_only", "reject", "set", "clear", "increment", "add", "reset", "decrement", "remove",
+			"effect", "then")
 		if bo == nil {
 			continue
 		}
@@ -158,6 +159,7 @@ func (p *parser) branches(o *object) []*astBranch {
 		}
 		b.reject = bo.name("reject")
 		b.effects = p.effects(bo)
+		b.asks, b.then = p.asks(bo), bo.word("then")
 		out = append(out, b)
 	}
 	return out
@@ -175,24 +177,6 @@ func (p *parser) next(o *object) *astNext {
 		return nil
 	}
 	return &astNext{pos: o.keys["next"], where: p.facts(no, "where", true), order: no.words("order")}
-}
-
-func (p *parser) effect(o *object) *astEffect {
-	n := o.node("effect")
-	if n == nil {
-		return nil
-	}
-	eo := p.object(n, o.at("effect"), "name", "key", "atomic")
-	if eo == nil {
-		return nil
-	}
-	eo.require("name")
-	return &astEffect{
-		pos:    o.keys["effect"],
-		name:   eo.name("name"),
-		key:    eo.some("key", eo.wordOrWords("key"), "name a field, or remove the key: then it is machine, id and revision"),
-		atomic: eo.flag("atomic"),
-	}
 }
 
 func (p *parser) projection(o *object, m *astMachine) {

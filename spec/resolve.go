@@ -107,6 +107,7 @@ func resolve(rep *reporter, ast *astMachine) *Machine {
 	for i, o := range ast.operations {
 		r.bindOperation(r.m.Operations[i], o)
 	}
+	r.checkAtomic()
 	r.bindLookups() // what a `dedupe_by` names is known now
 	r.applyDefaults()
 	r.bindForbidden()

@@ -33,6 +33,7 @@ func (r *resolver) bindOperation(o *Operation, a *astOperation) {
 		o.Require = append(o.Require, &Requirement{Pos: w.pos, Guard: g, When: r.facts(r.guardFacts[g], via)})
 	}
 	from, created := stateNames(a.from), stateNames(a.creates)
+	r.bindAsks(o, a)
 	for _, b := range a.choose {
 		if branch := r.branch(o, a, b, from, created); branch != nil {
 			o.Choose = append(o.Choose, branch)
@@ -61,15 +62,7 @@ func (r *resolver) bindOperation(o *Operation, a *astOperation) {
 			o.Triggers = append(o.Triggers, trigger)
 		}
 	}
-	if a.effect != nil {
-		o.Effect = &Effect{Pos: a.effect.pos, NamePos: a.effect.name.pos, Name: a.effect.name.text,
-			Key: r.effectKey(a.effect.key), Atomic: a.effect.atomic}
-	}
-	if a.then.given() {
-		if then, ok := lookup(r, &r.operations, a.then); ok {
-			o.Then = &OperationRef{a.then.pos, then}
-		}
-	}
+	r.checkAsks(o)
 }
 
 // checkShape checks that the operation starts and ends somewhere (FSM014) and
@@ -166,12 +159,13 @@ func (r *resolver) branch(o *Operation, a *astOperation, b *astBranch, from, cre
 	}
 	out.When = r.facts(b.when, scope{op: o, broken: a.inputsBroken})
 	out.Effects = r.effects(o, a, &b.effects, o.Effects)
+	r.bindBranchAsks(o, b, out)
 	return out
 }
 
-// effectKey returns the first key of the branch that changes a field.
+// effectKey returns the first key of the branch that needs a step.
 func (b *astBranch) effectKey() string {
-	for _, key := range []string{"set", "clear", "increment", "add", "reset", "decrement", "remove"} {
+	for _, key := range []string{"set", "clear", "increment", "add", "reset", "decrement", "remove", "effect", "then"} {
 		if b.has(key) {
 			return key
 		}

@@ -148,10 +148,10 @@ func (c *Chart) branches(o *spec.Operation, n *Node, from []spec.StateRef) {
 		s := Step{Operation: o, Branch: true, from: from}
 		switch {
 		case b.To != nil:
-			s.to, s.Lines = b.To.State, []string{cond}
+			s.to, s.Lines = b.To.State, c.asks(b, cond)
 			c.join(n, c.state(b.To.State), s)
 		case b.Same && len(from) == 1:
-			s.to, s.Lines = from[0].State, []string{cond}
+			s.to, s.Lines = from[0].State, c.asks(b, cond)
 			c.join(n, c.state(from[0].State), s)
 		case c.Detail != Full: // it leaves the record where it is
 		case b.RecordOnly:
@@ -205,16 +205,7 @@ func (c *Chart) step(o *spec.Operation, from []spec.StateRef, to *spec.State) St
 	if o.OnRefusalRecordOnly && len(o.Require) > 0 {
 		lines = append(lines, "or else recorded only")
 	}
-	if e := o.Effect; e != nil {
-		how := "at least once"
-		if e.Atomic {
-			how = "in the same transaction"
-		}
-		lines = append(lines, "effect "+e.Name, how)
-	}
-	if o.Then != nil {
-		lines = append(lines, "then "+o.Then.Operation.Name)
-	}
+	lines = append(lines, asked(o.Asks, o.Then)...)
 	return Step{Operation: o, Lines: lines, from: from, to: to}
 }
 
@@ -236,7 +227,7 @@ func (c *Chart) who(o *spec.Operation) []string {
 func (c *Chart) leader(o *spec.Operation) string {
 	name := ""
 	for _, p := range c.Machine.Operations {
-		if p.Then != nil && p.Then.Operation == o {
+		if atOnce, later := p.FollowedBy(o); atOnce || later {
 			if name != "" {
 				return ""
 			}

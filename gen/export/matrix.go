@@ -44,6 +44,7 @@ type branch struct {
 	recordOnly bool
 	reject     string
 	effects    []*spec.Effects
+	of         *spec.Branch // nil without `choose`
 }
 
 func (b branch) outcome() string {
@@ -73,7 +74,7 @@ func branchesOf(o *spec.Operation, s *spec.State) []branch {
 	for _, c := range o.Branches(s) {
 		b := branch{when: c.When, recordOnly: c.RecordOnly, reject: c.Reject}
 		if !c.RecordOnly && c.Reject == "" {
-			b.effects = []*spec.Effects{&o.Effects, &c.Effects}
+			b.effects, b.of = []*spec.Effects{&o.Effects, &c.Effects}, c
 			b.to = s
 			if c.To != nil {
 				b.to = c.To.State

@@ -191,11 +191,15 @@ func actions(o *spec.Operation, b branch) []object {
 		fields("reset", e.Reset)
 	}
 
-	if o.Effect != nil {
-		action("effect", member{"name", o.Effect.Name}, member{"atomic", o.Effect.Atomic})
+	for _, e := range o.Asked(b.of) {
+		params := []member{{"name", e.Name}, {"atomic", e.Atomic}}
+		if e.Then != nil {
+			params = append(params, member{"then", e.Then.Operation.Name})
+		}
+		action("effect", params...)
 	}
-	if o.Then != nil {
-		action("then", member{"operation", o.Then.Operation.Name})
+	if then := o.Follower(b.of); then != nil {
+		action("then", member{"operation", then.Operation.Name})
 	}
 	return as
 }

@@ -182,7 +182,7 @@ states:
   end: {terminal: true}
 operations:
   add: {creates: new, set: {batch: input}}
-  go: {from: new, to: mid, then: stop%s}
+  go: {from: new, to: mid%s}
   stop: {by: system, from: mid, to: end}
 projection:
   entity: Batch
@@ -201,9 +201,9 @@ func TestThen(t *testing.T) {
 		name, effect string
 		want         []count.Move
 	}{
-		{"one transaction", "", []count.Move{{From: "open", To: "over"}, {From: "over", To: "open"}}},
-		{"atomic effect", ", effect: {name: x, atomic: true}", []count.Move{{From: "open", To: "over"}, {From: "over", To: "open"}}},
-		{"effect outside", ", effect: {name: x}", []count.Move{{From: "open", To: "half"}, {From: "half", To: "over"}, {From: "half", To: "open"}, {From: "over", To: "open"}}},
+		{"one transaction", ", then: stop", []count.Move{{From: "open", To: "over"}, {From: "over", To: "open"}}},
+		{"atomic effect", ", then: stop, effect: {name: x, atomic: true}", []count.Move{{From: "open", To: "over"}, {From: "over", To: "open"}}},
+		{"effect outside", ", effect: {name: x, then: stop}", []count.Move{{From: "open", To: "half"}, {From: "half", To: "over"}, {From: "half", To: "open"}, {From: "over", To: "open"}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -169,7 +169,7 @@ func (w *walker) steps(g Group, at start) {
 	}
 	for _, v := range w.ways[at.op][at.from] {
 		if w.regroups(v) { // a record of another group comes into this one
-			w.land(g, g, at.op, v.To, at.op)
+			w.land(g, g, v, at.op)
 		}
 	}
 }
@@ -193,12 +193,13 @@ func (w *walker) call(before, rest Group, op *spec.Operation, from *spec.State, 
 		if from != nil && w.regroups(v) { // the record leaves this group, or stays after all
 			w.take(Step{Op: first, Before: before, After: rest})
 		}
-		w.land(before, rest, op, v.To, first)
+		w.land(before, rest, v, first)
 	}
 }
 
 // land puts the record of a step into its new state and follows `then`.
-func (w *walker) land(before, rest Group, op *spec.Operation, to *spec.State, first *spec.Operation) {
+func (w *walker) land(before, rest Group, v spec.Move, first *spec.Operation) {
+	to := v.To
 	for _, u := range w.unique {
 		if !listed(to, u.In) {
 			continue
@@ -211,7 +212,7 @@ func (w *walker) land(before, rest Group, op *spec.Operation, to *spec.State, fi
 			w.walk.Broken[u] = Step{Op: first, Before: before, After: rest.enter(to)}
 		}
 	}
-	if then := op.Then; then != nil && (op.Effect == nil || op.Effect.Atomic) {
+	if then := v.Operation.Follower(v.Branch); then != nil {
 		switch w.m.Class(to, then.Operation) {
 		case spec.Transition:
 			if slices.Contains(w.chain, then.Operation) { // it comes back: FSM107 speaks of it

@@ -33,7 +33,7 @@ func (r *Report) Beside() []string {
 		}
 	}
 	for _, o := range r.New.Operations {
-		if o.Effect != nil && !o.Effect.Atomic && !slices.ContainsFunc(r.Old.Operations, func(p *spec.Operation) bool { return p.Stored() == o.Stored() }) {
+		if o.MayAsk(false) && !slices.ContainsFunc(r.Old.Operations, func(p *spec.Operation) bool { return p.Stored() == o.Stored() }) {
 			why = append(why, fmt.Sprintf("operation %s is new and leaves an effect to be delivered, which the old version would try and fail at", o.Name))
 		}
 	}

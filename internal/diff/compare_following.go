@@ -12,7 +12,7 @@ func (c *comparison) following(o, n *spec.Operation) {
 	c.dedupe(o, n)
 	c.picking(o, n)
 	c.triggers(o, n)
-	c.effect(o, n)
+	c.asks(o, n)
 	c.then(o, n)
 	if o.OnRefusalRecordOnly != n.OnRefusalRecordOnly {
 		where := at{o.Pos, n.Pos}
@@ -118,54 +118,5 @@ func (c *comparison) triggers(o, n *spec.Operation) {
 		case p.old.Plus != p.next.Plus:
 			c.compatible(at{p.old.Pos, p.next.Pos}, "%s is fired %s + %s, it was + %s", n.Name, key(p.next), p.next.Plus, p.old.Plus)
 		}
-	}
-}
-
-func (c *comparison) effect(o, n *spec.Operation) {
-	const twice = "deliver what waits in the outbox before the change; an effect that was delivered under the old key may come again under the new one"
-	a, b := o.Effect, n.Effect
-	switch {
-	case a == nil && b == nil:
-	case a == nil:
-		c.report("FSM710", at{o.Pos, b.Pos}, "implement it in Effects; records that are past it do not get it", "%s has the effect %s", n.Name, b.Name)
-	case b == nil:
-		c.report("FSM712", at{a.Pos, n.Pos}, "deliver what waits in the outbox before the change: nothing performs it afterwards", "%s no longer has the effect %s", n.Name, a.Name)
-	default:
-		where := at{a.Pos, b.Pos}
-		if a.Name != b.Name {
-			c.report("FSM712", where, twice, "the effect of %s is %s, it was %s", n.Name, b.Name, a.Name)
-		}
-		key := func(e *spec.Effect, word func(spec.FieldRef) string) string {
-			if len(e.Key) == 0 {
-				return "machine, id and revision"
-			}
-			return names(e.Key, word)
-		}
-		switch {
-		case key(a, fieldWord) != key(b, fieldWord):
-			c.report("FSM712", where, twice, "the key of effect %s is %s, it was %s", b.Name, key(b, fieldName), key(a, fieldName))
-		case len(b.Key) == 1 && b.Key[0].Field.Type.Optional && !a.Key[0].Field.Type.Optional:
-			c.report("FSM712", where, "make the field mandatory, or add `id` to the key",
-				"the key of effect %s is %q where %s is absent, which it could not be: such effects share one key", b.Name, "-", b.Key[0].Field.Name)
-		}
-		if a.Atomic != b.Atomic {
-			word := "runs after the commit, it ran within"
-			if b.Atomic {
-				word = "runs within the commit, it ran after"
-			}
-			c.report("FSM712", where, twice, "effect %s %s", b.Name, word)
-		}
-	}
-}
-
-func (c *comparison) then(o, n *spec.Operation) {
-	word := func(r *spec.OperationRef) string {
-		if r == nil {
-			return "nothing"
-		}
-		return r.Operation.Stored()
-	}
-	if a, b := word(o.Then), word(n.Then); a != b {
-		c.report("FSM710", at{o.Pos, n.Pos}, "", "%s is followed by %s, it was followed by %s", n.Name, b, a)
 	}
 }

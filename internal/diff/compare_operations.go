@@ -102,13 +102,11 @@ func actorText(a spec.Actor) string {
 func unexported(m *spec.Machine, o *spec.Operation) bool {
 	after := false
 	for _, p := range m.Operations {
-		if p.Then == nil || p.Then.Operation != o {
-			continue
-		}
-		if p.Effect == nil || p.Effect.Atomic {
+		atOnce, later := p.FollowedBy(o)
+		if atOnce {
 			return false
 		}
-		after = true
+		after = after || later
 	}
 	return after && o.By == spec.BySystem && len(o.Triggers) == 0
 }

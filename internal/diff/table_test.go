@@ -137,6 +137,7 @@ var changes = []struct {
 	{"key of an effect", "execution", []swap{{"key: job_id, atomic", "key: [job_id, attempt], atomic"}}, []string{"FSM712 DATA"}, "the key of effect apply_result is job_id, attempt"},
 	{"atomic", "execution", []swap{{"key: job_id, atomic: true", "key: job_id"}}, []string{"FSM712 DATA"}, "runs after the commit"},
 	{"effect added", "ingest", []swap{{"    to: same   ", "    effect: {name: poke}\n    to: same   "}}, []string{"FSM710 BEHAVIOR"}, "progress has the effect poke"},
+	{"effect in a list", "task", []swap{{"effect: {name: execute_task, key: id, then: complete}", "effect: [{name: execute_task, key: id, then: complete}, {name: tell}]"}}, []string{"FSM710 BEHAVIOR"}, "start has the effect tell"},
 	{"request id weakened", "execution", []swap{{"request_id: required ", "request_id: optional "}}, []string{"FSM713 BEHAVIOR"}, "requests.request_id is optional"},
 	{"revision weakened", "execution", []swap{{"expected_rev: required ", "expected_rev: none "}}, []string{"FSM713 BEHAVIOR"}, "requests.expected_rev is none"},
 	{"changed_by dropped", "ingest", []swap{{"    changed_by: [start]", "   "}}, []string{"FSM713 BEHAVIOR"}, "any operation may change field attempts"},

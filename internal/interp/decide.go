@@ -15,8 +15,8 @@ type Decision struct {
 	Guard      string          // the guard that failed, where `on_refusal: record_only` kept the call
 	Branch     *spec.Branch    // the branch that was taken, or nil
 	Changed    []*spec.Field   // the fields whose value differs, in the order of the file
-	Effect     *spec.Effect    // the work to be done outside the record, or nil
-	Then       *spec.Operation // what follows, or nil
+	Asks       []*spec.Effect  // the work to be done outside the record, in order
+	Then       *spec.Operation // what follows in the same transaction, or nil
 }
 
 // Others is what a decision must know of the other records.
@@ -75,7 +75,7 @@ func decide(m *spec.Machine, r Record, c Call, others Others, unique func(Record
 	if over != nil {
 		return Decision{}, overflow(op, r, over)
 	}
-	d := Decision{From: r.State, Effect: op.Effect}
+	d := Decision{From: r.State}
 	to, same := target(op)
 	if len(op.Choose) > 0 {
 		d.Branch = choose(m, op, r.State, after, c)
@@ -100,8 +100,9 @@ func decide(m *spec.Machine, r Record, c Call, others Others, unique func(Record
 	} else {
 		after.State = to.State
 	}
-	if op.Then != nil {
-		d.Then = op.Then.Operation
+	d.Asks = op.Asked(d.Branch)
+	if then := op.Follower(d.Branch); then != nil {
+		d.Then = then.Operation
 	}
 	after.Rev = r.Rev + 1
 	after.UpdatedAt = later(r.UpdatedAt, c.At)

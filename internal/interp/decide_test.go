@@ -87,7 +87,7 @@ func TestDecideCells(t *testing.T) {
 				where := fmt.Sprintf("%s: %s in %s", name, op.Name, s.Name)
 				switch {
 				case class == spec.RecordOnly:
-					if refusal != nil || !d.RecordOnly || !d.Record.Equal(before) || d.Effect != nil || d.Then != nil {
+					if refusal != nil || !d.RecordOnly || !d.Record.Equal(before) || d.Asks != nil || d.Then != nil {
 						t.Errorf("%s: want a record-only decision, got %+v, %v", where, d, refusal)
 					}
 				case refusal == nil:

@@ -15,7 +15,11 @@ import (
 // absent part is a hyphen.
 func EffectKey(m *spec.Machine, e *spec.Effect, r Record) string {
 	if len(e.Key) == 0 {
-		return fmt.Sprintf("%s/%s/%d", m.Name, r.ID, r.Rev)
+		key := fmt.Sprintf("%s/%s/%d", m.Name, r.ID, r.Rev)
+		if e.Named {
+			key += "/" + e.Name
+		}
+		return key
 	}
 	parts := make([]string, len(e.Key))
 	for i, k := range e.Key {

@@ -25,7 +25,8 @@ type Event struct {
 	Labels      map[string]string
 	Inputs      map[string]Value
 	Changes     []Change        // the after-image of the fields that changed
-	Cause       *spec.Operation // whose `then` this is, or nil
+	Asks        []*spec.Effect  // what the step asked for, in order
+	Cause       *spec.Operation // whose `then` this is, or that of its effect, or nil
 	Guard       string          // the guard that failed, where `on_refusal: record_only` kept the call
 	Commit      int             // the transaction of the world that wrote it: 1, 2, 3 ...
 }

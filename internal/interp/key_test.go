@@ -36,7 +36,7 @@ operations:
 		r := interp.NewRecord(m, "a").With(m, "name", interp.String(`x/"y`)).With(m, "note", interp.String("n")).
 			With(m, "kind", interp.Word("big")).With(m, "tries", interp.Int(2)).With(m, "due", interp.Time(due)).With(m, "loud", interp.Bool(true))
 		r.Rev = 4
-		if got := interp.EffectKey(m, m.Operation("finish").Effect, r); got != want {
+		if got := interp.EffectKey(m, m.Operation("finish").Asks[0], r); got != want {
 			t.Errorf("key %s: got %s, want %s", key, got, want)
 		}
 	}

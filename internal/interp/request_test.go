@@ -38,7 +38,7 @@ operations:
     to: late
     trigger: [after due]
     set: {why: input, due: input or absent}
-  fetch: {from: [stored, late], to: gone, effect: {name: tell_owner}, then: forget}
+  fetch: {from: [stored, late], to: gone, effect: {name: tell_owner, then: forget}}
   forget: {by: system, from: gone, to: same, require: [with_code], clear: [shelf]}
 `
 

@@ -77,7 +77,7 @@ func TestSourceTask(t *testing.T) {
 	s.does(s.call("submit", nil))
 	for range 2 {
 		started := s.does(s.call("start", nil)).Record
-		if got := interp.EffectKey(s.m, s.m.Operation("start").Effect, started); got != "a" {
+		if got := interp.EffectKey(s.m, s.m.Operation("start").Asks[0], started); got != "a" {
 			t.Errorf("at revision %d the key is %s", started.Rev, got)
 		}
 		s.does(s.call("recover", nil))

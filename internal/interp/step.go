@@ -243,7 +243,7 @@ func (w World) commit(m *spec.Machine, r Record, c Call, from origin) (Outcome, 
 		e := Event{
 			ID: c.ID, Rev: d.Record.Rev, Op: c.Op, From: d.From, To: d.To, At: c.At, Actor: c.Actor, Reason: c.Reason,
 			RequestID: c.RequestID, Machine: from.machine && c.RequestID != "", Fingerprint: fingerprint(m, c), Labels: c.Labels, Inputs: c.Inputs,
-			Changes: changes(m, r, d), Cause: cause, Guard: d.Guard, Commit: number,
+			Changes: changes(m, r, d), Asks: d.Asks, Cause: cause, Guard: d.Guard, Commit: number,
 		}
 		if d.RecordOnly {
 			e.N = next.records(c.ID, r.Rev) + 1
@@ -254,8 +254,7 @@ func (w World) commit(m *spec.Machine, r Record, c Call, from origin) (Outcome, 
 		if !d.RecordOnly {
 			next.write(m, d, c)
 		}
-		// After an effect outside the transaction `then` waits for [Deliver].
-		if d.Then == nil || d.Effect != nil && !d.Effect.Atomic {
+		if d.Then == nil { // what follows an effect waits for [Deliver]
 			out.Current = out.Record
 			return out, next, nil
 		}
@@ -268,10 +267,15 @@ func (w World) commit(m *spec.Machine, r Record, c Call, from origin) (Outcome, 
 // the revision that is left is of no more use when a step was to follow it.
 func (w *World) write(m *spec.Machine, d Decision, c Call) {
 	w.Records[c.ID] = d.Record
-	w.Outbox = slices.DeleteFunc(w.Outbox, func(o Delivery) bool { return o.ID == c.ID && o.Op.Then != nil })
-	if d.Effect != nil && !d.Effect.Atomic {
-		key := EffectKey(m, d.Effect, d.Record)
-		w.Outbox = append(w.Outbox, Delivery{ID: c.ID, Rev: d.Record.Rev, Op: c.Op, Key: key, Commit: w.commits()})
+	w.Outbox = slices.DeleteFunc(w.Outbox, func(o Delivery) bool { return o.ID == c.ID && o.Effect.Then != nil })
+	n := 0
+	for _, e := range d.Asks {
+		if !e.Atomic {
+			w.Outbox = append(w.Outbox, Delivery{
+				ID: c.ID, Rev: d.Record.Rev, N: n, Op: c.Op, Effect: e, Key: EffectKey(m, e, d.Record), Commit: w.commits(),
+			})
+			n++
+		}
 	}
 }
 
@@ -297,16 +301,16 @@ func follow(op *spec.Operation, id string, at time.Time) Call {
 // in the outbox any more changes nothing: it came twice, or the record went
 // another way meanwhile.
 func Deliver(m *spec.Machine, w World, d Delivery, at time.Time) (Outcome, World, *Refusal) {
-	i := slices.IndexFunc(w.Outbox, func(o Delivery) bool { return o.ID == d.ID && o.Rev == d.Rev })
+	i := slices.IndexFunc(w.Outbox, func(o Delivery) bool { return o.ID == d.ID && o.Rev == d.Rev && o.N == d.N })
 	if i < 0 {
 		return Outcome{Record: w.Records[d.ID], Current: w.Records[d.ID], Replayed: true}, w, nil
 	}
 	settled := w.clone()
 	settled.Outbox = slices.Delete(settled.Outbox, i, i+1)
-	if d.Op.Then == nil {
+	if d.Effect.Then == nil {
 		return Outcome{Record: w.Records[d.ID], Current: w.Records[d.ID]}, settled, nil
 	}
-	c := follow(d.Op.Then.Operation, d.ID, cut(at))
+	c := follow(d.Effect.Then.Operation, d.ID, cut(at))
 	c.RequestID = systemID(c.Op, d.Rev) // a transaction of its own, hence a request of its own
 	out, next, refusal := settled.commit(m, settled.Records[d.ID], c, origin{cause: d.Op})
 	if refusal != nil {
@@ -323,13 +327,11 @@ func Deliver(m *spec.Machine, w World, d Delivery, at time.Time) (Outcome, World
 func Internal(m *spec.Machine, op *spec.Operation) bool {
 	reached := len(op.Triggers) > 0
 	for _, o := range m.Operations {
-		if o.Then == nil || o.Then.Operation != op {
-			continue
-		}
-		if o.Effect == nil || o.Effect.Atomic {
+		atOnce, later := o.FollowedBy(op)
+		if atOnce {
 			return false
 		}
-		reached = true
+		reached = reached || later
 	}
 	for _, t := range op.Triggers {
 		if t.After != nil && slices.ContainsFunc(op.Require, func(r *spec.Requirement) bool { return asksTime(r, t.After) }) {

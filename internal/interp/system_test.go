@@ -173,7 +173,7 @@ func TestStepEffectAndThen(t *testing.T) {
 		t.Fatalf("outcome %+v, outbox %v", out, s.w.Outbox)
 	}
 	waiting := s.w.Outbox[0]
-	if waiting.ID != "a" || waiting.Rev != 2 || waiting.Op.Effect.Name != "execute_task" {
+	if waiting.ID != "a" || waiting.Rev != 2 || waiting.Effect.Name != "execute_task" {
 		t.Errorf("delivery %+v", waiting)
 	}
 	done, w, refusal := interp.Deliver(s.m, s.w, waiting, at(50))

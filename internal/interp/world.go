@@ -22,7 +22,9 @@ type World struct {
 type Delivery struct {
 	ID     string
 	Rev    int64 // the revision whose commit asked for it
+	N      int   // its number among those that this commit asked for
 	Op     *spec.Operation
+	Effect *spec.Effect
 	Key    string // the text of its idempotency key
 	Commit int    // the transaction that wrote it
 }

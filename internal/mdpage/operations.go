@@ -60,7 +60,7 @@ func (p *page) operation(f gen.OperationFact) {
 	row("guards, in this order", guards...)
 	row("sets", effects(&o.Effects)...)
 	row("then the first that holds", branches(o)...)
-	row("effect outside the record", outside(o)...)
+	row("effect outside the record", asked(o.Asks)...)
 	if o.Then != nil {
 		row("followed by", code(o.Then.Operation.Name))
 	}
@@ -161,28 +161,43 @@ func branches(o *spec.Operation) (list []string) {
 		if own := effects(&b.Effects); len(own) > 0 {
 			line += "; " + strings.Join(own, "; ")
 		}
+		for _, text := range asked(b.Asks) {
+			line += "; effect " + text
+		}
+		if b.Then != nil {
+			line += "; followed by " + code(b.Then.Operation.Name)
+		}
 		list = append(list, line)
 	}
 	return list
 }
 
-func outside(o *spec.Operation) []string {
-	if o.Effect == nil {
-		return nil
-	}
-	key := "machine, id and revision"
-	if len(o.Effect.Key) > 0 {
-		var names []string
-		for _, f := range o.Effect.Key {
-			names = append(names, code(f.Field.Name))
+// asked says of effects how often they are performed, under which key, and what follows them.
+func asked(list []*spec.Effect) []string {
+	var texts []string
+	for _, e := range list {
+		key := "machine, id and revision"
+		if e.Named {
+			key = "machine, id, revision and name"
 		}
-		key = strings.Join(names, ", ")
+		if len(e.Key) > 0 {
+			var names []string
+			for _, f := range e.Key {
+				names = append(names, code(f.Field.Name))
+			}
+			key = strings.Join(names, ", ")
+		}
+		how := "at least once, after the commit"
+		if e.Atomic {
+			how = "in the same transaction"
+		}
+		text := fmt.Sprintf("%s, %s; its key is %s", code(e.Name), how, key)
+		if e.Then != nil {
+			text += "; then " + code(e.Then.Operation.Name)
+		}
+		texts = append(texts, text)
 	}
-	how := "at least once, after the commit"
-	if o.Effect.Atomic {
-		how = "in the same transaction"
-	}
-	return []string{fmt.Sprintf("%s, %s; its key is %s", code(o.Effect.Name), how, key)}
+	return texts
 }
 
 // refusals lists what the operation refuses for a reason of its own; what every call

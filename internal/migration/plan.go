@@ -135,14 +135,11 @@ func (p *plan) look() {
 		}
 	}
 	for _, o := range old.Operations {
-		if o.Effect == nil || o.Effect.Atomic || slices.Contains(p.lost, o.Effect.Name) {
-			continue
-		}
-		kept := slices.ContainsFunc(next.Operations, func(n *spec.Operation) bool {
-			return n.Effect != nil && !n.Effect.Atomic && n.Effect.Name == o.Effect.Name
-		})
-		if !kept {
-			p.lost = append(p.lost, o.Effect.Name)
+		for _, e := range o.AllAsks() {
+			kept := slices.ContainsFunc(next.AllAsks(), func(n *spec.Effect) bool { return !n.Atomic && n.Name == e.Name })
+			if !e.Atomic && !kept && !slices.Contains(p.lost, e.Name) {
+				p.lost = append(p.lost, e.Name)
+			}
 		}
 	}
 }

@@ -118,9 +118,9 @@ type Violation struct {
 	Mark  string // the name at Pos
 	Trace []Step
 
-	kind wrongKind
-	op   *spec.Operation // whose effect it is, for the effect kinds
-	real []realStep      // the trace with real instants
+	kind   wrongKind
+	effect *spec.Effect // that it speaks of, for the effect kinds
+	real   []realStep   // the trace with real instants
 }
 
 // wrongKind says what a test of the violation has to look at.
@@ -139,13 +139,14 @@ type checker struct {
 	t        *table
 	codec    *codec
 	seen     *visited
-	effects  []*counted // effects that are counted by group
-	byOp     []int      // by operation: index in effects, or -1
-	unique   []int      // by `unique`: its key
-	inState  [][]bool   // by `unique` and state
-	guards   [][]peers  // by operation
-	dedupe   []*peers   // by operation
-	hidden   []bool     // by operation: nobody can call it
+	effects  []*counted           // effects that are counted by group
+	counts   map[*spec.Effect]int // index in effects
+	asks     *asks
+	unique   []int     // by `unique`: its key
+	inState  [][]bool  // by `unique` and state
+	guards   [][]peers // by operation
+	dedupe   []*peers  // by operation
+	hidden   []bool    // by operation: nobody can call it
 	next     state
 	cover    *cover
 	crowds   map[int64]int // what the numbers of guards on other records are looked at as
@@ -165,8 +166,8 @@ type happened struct {
 
 // counted is an effect that may happen once for each group.
 type counted struct {
-	op  *spec.Operation
-	key int
+	effect *spec.Effect
+	key    int
 }
 
 // peers is a guard on other records: fewer than `than` of the group are in the
@@ -276,14 +277,14 @@ func newChecker(m *spec.Machine, o Options) *checker {
 		}
 		return in
 	}
+	c.counts = map[*spec.Effect]int{}
 	waits := false
 	for _, op := range m.Operations {
-		c.byOp = append(c.byOp, -1)
-		if e := op.Effect; e != nil {
+		for _, e := range op.AllAsks() {
 			waits = waits || !e.Atomic
 			if !e.OfRecord() && (e.Atomic || o.EffectOnce) {
-				c.byOp[op.Index] = len(c.effects)
-				c.effects = append(c.effects, &counted{op, c.t.keyOf[keyName(e.Key)]})
+				c.counts[e] = len(c.effects)
+				c.effects = append(c.effects, &counted{e, c.t.keyOf[keyName(e.Key)]})
 			}
 		}
 		var guards []peers
@@ -307,6 +308,10 @@ func newChecker(m *spec.Machine, o Options) *checker {
 		c.unique = append(c.unique, c.t.keyOf[keyName(u.Fields)])
 		c.inState = append(c.inState, states(u.In))
 	}
+	c.asks, c.crowded = newAsks(m, func(e *spec.Effect) bool {
+		_, counts := c.counts[e]
+		return counts || e.Then != nil
+	})
 	c.codec = &codec{t: c.t, records: o.Records, waits: waits, effects: len(c.effects), plain: o.NoSymmetry}
 	c.seen = newVisited(c.codec.width())
 	for _, h := range c.t.heard {

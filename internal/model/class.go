@@ -80,8 +80,10 @@ func keys(m *spec.Machine) [][]spec.FieldRef {
 		if op.DedupeBy != nil {
 			list = append(list, op.DedupeBy.Fields)
 		}
-		if op.Effect != nil && !op.Effect.OfRecord() {
-			list = append(list, op.Effect.Key)
+		for _, e := range op.AllAsks() {
+			if !e.OfRecord() {
+				list = append(list, e.Key)
+			}
 		}
 	}
 	return list

@@ -159,7 +159,7 @@ func (c *checker) missing() []Missing {
 		}
 	}
 	for _, e := range c.effects {
-		x := Missing{What: "two records with one key of effect " + e.op.Effect.Name, Pos: e.op.Effect.Pos}
+		x := Missing{What: "two records with one key of effect " + e.effect.Name, Pos: e.effect.Pos}
 		if !c.cover.shared[e.key] && !slices.ContainsFunc(list, func(y Missing) bool { return x.What == y.What }) {
 			list = append(list, x)
 		}

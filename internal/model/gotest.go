@@ -35,8 +35,8 @@ func (v *Violation) GoTest(m *spec.Machine) ([]byte, error) {
 	b.WriteString("//\n// It fails as long as the generated package lets it happen.\nfunc TestModelTrace(t *testing.T) {\n")
 	b.WriteString("at := func(offset time.Duration) time.Time {\nreturn time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(offset)\n}\n")
 	fmt.Fprintf(&b, "fsmcases.Retell(t, testPackage, fsmcases.Story{\nEnds: fsmcases.%s,\n", ends[v.kind])
-	if v.op != nil {
-		fmt.Fprintf(&b, "Effect: %q,\n", v.op.Effect.Name)
+	if v.effect != nil {
+		fmt.Fprintf(&b, "Effect: %q,\n", v.effect.Name)
 	}
 	b.WriteString("Steps: []fsmcases.StoryStep{\n")
 	for _, s := range v.real {

@@ -25,7 +25,7 @@ states:
   shipped: {terminal: true}
 operations:
   place: {creates: open}
-  pay: {from: open, to: paying, effect: {name: charge}, then: ship}
+  pay: {from: open, to: paying, effect: {name: charge, then: ship}}
   ship: {by: system, from: paying, to: shipped, trigger: [startup]}
 `
 

@@ -18,13 +18,14 @@ const (
 
 // move is one thing that can happen in a state.
 type move struct {
-	kind  moveKind
-	op    *spec.Operation // of the call, or of the effect
-	call  int32           // moveCall: index of the call
-	slot  int             // the record; for a creation its place
-	wrong string          // the promise it breaks, or empty
-	what  wrongKind
-	about *spec.Operation // whose effect, for the effect kinds
+	kind   moveKind
+	op     *spec.Operation // of the call, or of the effect
+	call   int32           // moveCall: index of the call
+	slot   int             // the record; for a creation its place
+	wrong  string          // the promise it breaks, or empty
+	what   wrongKind
+	effect *spec.Effect // for the effect kinds
+	about  *spec.Effect // that the promise speaks of
 
 	branch *spec.Branch // that the operation took, or nil
 }
@@ -45,7 +46,7 @@ func (c *checker) successors(s *state, emit func(move, *state) bool) {
 					continue
 				}
 				for _, e := range c.t.at(s.slots[j].local).edges[i] {
-					if e.stays && e.wrong == "" && op.Effect == nil && op.Then == nil {
+					if e.stays && e.wrong == "" && len(op.Asked(e.branch)) == 0 && op.Follower(e.branch) == nil {
 						if c.passes(s, j, c.t.locals[s.slots[j].local], op) {
 							c.cover.did(op, e.branch)
 						}
@@ -121,12 +122,10 @@ func (c *checker) call(s *state, j int, op *spec.Operation, e edge, emit func(mo
 		v.wrong, v.what = e.wrong, wrongInvariant
 		return emit(v, nil)
 	}
-	if w := s.slots[j].wait; w > 0 && !s.slots[j].done {
-		if waiting := c.m.Operations[w-1]; waiting.Then != nil && waiting.Then.Operation == op {
-			v.wrong = fmt.Sprintf("%s comes before effect %s of %s was performed", op.Name, waiting.Effect.Name, waiting.Name)
-			v.what, v.about = wrongOrder, waiting
-			return emit(v, nil)
-		}
+	if a, i := c.asks.waited(s.slots[j].wait); i >= 0 && s.slots[j].done&(1<<i) == 0 && a.effect.Then.Operation == op {
+		v.wrong = fmt.Sprintf("%s comes before effect %s of %s was performed", op.Name, a.effect.Name, a.op.Name)
+		v.what, v.about = wrongOrder, a.effect
+		return emit(v, nil)
 	}
 	c.next.copyFrom(s)
 	v.branch = e.branch
@@ -139,28 +138,27 @@ func (c *checker) land(v move, op *spec.Operation, to uint16, emit func(move, *s
 	s := &c.next
 	c.happened = append(c.happened[:0], happened{op, v.branch, c.t.locals[to].record.State})
 chain:
-	for step := op; ; {
+	for step, branch := op, v.branch; ; {
 		l := c.t.at(to)
 		if c.duplicate(s, v.slot, l) || c.collides(s, v.slot, l) {
 			return true
 		}
 		x := &s.slots[v.slot]
 		x.local = to
-		if x.wait > 0 && c.m.Operations[x.wait-1].Then != nil {
-			x.wait, x.done = 0, false // of no more use at another revision
-		}
-		if e := step.Effect; e != nil {
-			switch {
-			case e.Atomic:
-				c.perform(&v, s, step, l)
-			case step.Then != nil || c.byOp[step.Index] >= 0:
-				x.wait, x.done = uint16(step.Index+1), false //nolint:gosec // a handful
+		c.asks.leave(x)
+		for _, e := range step.Asked(branch) {
+			if e.Atomic && v.wrong == "" {
+				c.perform(&v, s, e, l)
 			}
 		}
-		if step.Then == nil || step.Effect != nil && !step.Effect.Atomic || v.wrong != "" {
+		if n := c.asks.of(step, branch); n > 0 {
+			x.wait, x.done = n, 0
+		}
+		follower := step.Follower(branch)
+		if follower == nil || v.wrong != "" {
 			break
 		}
-		then := step.Then.Operation
+		then := follower.Operation
 		switch c.m.Class(l.record.State, then) {
 		case spec.RecordOnly:
 			break chain
@@ -178,7 +176,7 @@ chain:
 				return emit(v, nil)
 			}
 			c.happened = append(c.happened, happened{then, e.branch, c.t.locals[e.to].record.State})
-			step, to = then, e.to
+			step, branch, to = then, e.branch, e.to
 		default:
 			return true
 		}
@@ -197,9 +195,9 @@ func (c *checker) kept(s *state, self int, l *local, then *spec.Operation) bool 
 }
 
 // perform counts an effect for the group of the record.
-func (c *checker) perform(v *move, s *state, op *spec.Operation, l *local) {
-	e := c.byOp[op.Index]
-	if e < 0 {
+func (c *checker) perform(v *move, s *state, effect *spec.Effect, l *local) {
+	e, counts := c.counts[effect]
+	if !counts {
 		return
 	}
 	key := c.effects[e].key
@@ -212,8 +210,8 @@ func (c *checker) perform(v *move, s *state, op *spec.Operation, l *local) {
 		return
 	}
 	if s.effects[e]&(1<<group) != 0 {
-		v.wrong = fmt.Sprintf("effect %s applied 2 times for %s", op.Effect.Name, c.t.keys[key].text(int(group)))
-		v.what, v.about = wrongEffect, op
+		v.wrong = fmt.Sprintf("effect %s applied 2 times for %s", effect.Name, c.t.keys[key].text(int(group)))
+		v.what, v.about = wrongEffect, effect
 	}
 	s.effects[e] |= 1 << group
 }
@@ -228,29 +226,27 @@ func (c *checker) environment(s *state, j int, emit func(move, *state) bool) boo
 			return false
 		}
 	}
-	if x.wait > 0 {
-		op := c.m.Operations[x.wait-1]
-		v := move{kind: movePerform, op: op, slot: j}
+	for i, a := range c.asks.sets[x.wait] {
+		v := move{kind: movePerform, op: a.op, effect: a.effect, slot: j}
 		c.next.copyFrom(s)
-		c.perform(&v, &c.next, op, c.t.locals[x.local])
-		c.next.slots[j].done = true
-		if !emit(v, &c.next) {
+		c.perform(&v, &c.next, a.effect, c.t.locals[x.local])
+		c.next.slots[j].done |= 1 << i
+		if !emit(v, &c.next) || x.done&(1<<i) != 0 && !c.deliver(s, j, i, a, emit) {
 			return false
 		}
-		return !x.done || c.deliver(s, j, op, emit)
 	}
 	return true
 }
 
-// deliver records that an effect was performed, and takes the step that follows.
-func (c *checker) deliver(s *state, j int, op *spec.Operation, emit func(move, *state) bool) bool {
-	v := move{kind: moveDeliver, op: op, slot: j}
+// deliver records that the effect at a place was performed, and takes the step that follows.
+func (c *checker) deliver(s *state, j, i int, a ask, emit func(move, *state) bool) bool {
+	v := move{kind: moveDeliver, op: a.op, effect: a.effect, slot: j}
 	c.next.copyFrom(s)
-	c.next.slots[j].wait, c.next.slots[j].done = 0, false
-	if op.Then == nil {
+	c.asks.without(&c.next.slots[j], i)
+	if a.effect.Then == nil {
 		return emit(v, &c.next)
 	}
-	then := op.Then.Operation
+	then := a.effect.Then.Operation
 	l := c.t.at(s.slots[j].local)
 	c.hear(l, func(op *spec.Operation) bool { return op == then })
 	if c.m.Class(l.record.State, then) == spec.RecordOnly || c.kept(s, j, l, then) {

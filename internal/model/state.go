@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// slot is one record in a state: its local, the effect outside the transaction
-// that waits (the index of its operation and one), and whether that was performed.
+// slot is one record in a state: its local, the effects outside the transaction
+// that wait (the number of their set), and a bit for each that was performed.
 type slot struct {
 	local uint16
 	wait  uint16
-	done  bool
+	done  uint8
 }
 
 // state is everything that the future depends on.
@@ -34,11 +34,7 @@ func (s *state) copyFrom(o *state) {
 func (s slot) less(o slot) bool { return s.number() < o.number() }
 
 func (s slot) number() uint64 {
-	n := uint64(s.local)<<32 | uint64(s.wait)<<1
-	if s.done {
-		n |= 1
-	}
-	return n
+	return uint64(s.local)<<32 | uint64(s.wait)<<8 | uint64(s.done)
 }
 
 // codec writes states as byte keys of one width.
@@ -58,7 +54,7 @@ type codec struct {
 func (c *codec) width() int {
 	w := 2
 	if c.waits {
-		w += 2
+		w += 3
 	}
 	return c.records*w + 4*c.effects
 }
@@ -113,11 +109,7 @@ func (c *codec) write(b []byte, s *state) []byte {
 		}
 		b = binary.BigEndian.AppendUint16(b, x.local)
 		if c.waits {
-			n := x.wait << 1
-			if x.done {
-				n |= 1
-			}
-			b = binary.BigEndian.AppendUint16(b, n)
+			b = append(binary.BigEndian.AppendUint16(b, x.wait), x.done)
 		}
 	}
 	for _, e := range s.effects {
@@ -133,9 +125,8 @@ func (c *codec) read(b []byte, s *state) {
 		x := slot{local: binary.BigEndian.Uint16(b)}
 		b = b[2:]
 		if c.waits {
-			n := binary.BigEndian.Uint16(b)
-			x.wait, x.done = n>>1, n&1 != 0
-			b = b[2:]
+			x.wait, x.done = binary.BigEndian.Uint16(b), b[2]
+			b = b[3:]
 		}
 		if x.local != none {
 			s.slots = append(s.slots, x)

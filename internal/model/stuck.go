@@ -35,7 +35,7 @@ const mostWatched = 20_000
 // the records can become while it waits. More records than there are only stand in the way.
 func (c *checker) stuck(ctx context.Context) []Stuck {
 	waits := func(op *spec.Operation) bool {
-		return len(op.Triggers) > 0 || op.Then != nil && op.Effect != nil && !op.Effect.Atomic
+		return len(op.Triggers) > 0 || spec.Waited(op.AllAsks()) != nil
 	}
 	if !slices.ContainsFunc(c.m.Operations, waits) {
 		return nil
@@ -51,14 +51,15 @@ func (c *checker) stuck(ctx context.Context) []Stuck {
 		list = append(list, x)
 	}
 	follows := func(n *watched) bool {
-		return n.state.slots[0].wait > 0 && c.m.Operations[n.state.slots[0].wait-1].Then != nil
+		_, i := c.asks.waited(n.state.slots[0].wait)
+		return i >= 0
 	}
 	for _, n := range hopeless(nodes, follows, func(n *watched) bool { return n.done }, true) {
-		op := c.m.Operations[nodes[n].state.slots[0].wait-1]
-		then := op.Then.Operation
-		add(n, op.Then.Pos, then.Name, op, fmt.Sprintf("let %s accept such a record, or %s refuse it", then.Name, op.Name),
+		a, _ := c.asks.waited(nodes[n].state.slots[0].wait)
+		op, then := a.op, a.effect.Then.Operation
+		add(n, a.effect.Then.Pos, then.Name, op, fmt.Sprintf("let %s accept such a record, or %s refuse it", then.Name, op.Name),
 			"%s can never follow effect %s in %s: it refuses the record, now and later",
-			then.Name, op.Effect.Name, c.t.locals[nodes[n].state.slots[0].local].record.State.Name)
+			then.Name, a.effect.Name, c.t.locals[nodes[n].state.slots[0].local].record.State.Name)
 	}
 	for _, f := range slices.Concat(c.m.Fields, c.m.Builtin) {
 		trigger := func(l *local) (*spec.Operation, *spec.Trigger) { return c.trigger(l, f) }
@@ -168,11 +169,11 @@ func (c *checker) watch(ctx context.Context) []*watched {
 				return true
 			}
 			mine := v.slot == 0
-			n.done = n.done || mine && v.kind == moveDeliver
+			n.done = n.done || mine && v.kind == moveDeliver && v.effect.Then != nil
 			n.due = n.due || mine && v.kind == moveCall && c.isDue(l, v.op)
 			if to, ok := index[focus(next, 0)]; ok {
 				n.next = append(n.next, to)
-				n.still = append(n.still, !mine || v.kind == movePass || v.kind == movePerform)
+				n.still = append(n.still, !mine || v.kind == movePass || v.kind == movePerform || v.kind == moveDeliver && v.effect.Then == nil)
 			}
 			return true
 		})

@@ -31,7 +31,7 @@ type Step struct {
 
 // violation tells how the state at i is reached, and what goes wrong there.
 func (c *checker) violation(i int, found move) *Violation {
-	v := &Violation{What: found.wrong, kind: found.what, op: found.about}
+	v := &Violation{What: found.wrong, kind: found.what, effect: found.about}
 	v.Pos, v.Mark = found.op.Pos, found.op.Name
 	var now *state
 	v.Trace, now = c.way(i)
@@ -43,7 +43,7 @@ func (c *checker) violation(i int, found move) *Violation {
 			next = next.clone()
 		}
 		last := c.step(m, now, next)
-		v.What, v.op, v.Pos, v.Mark = m.wrong, m.about, m.op.Pos, m.op.Name
+		v.What, v.effect, v.Pos, v.Mark = m.wrong, m.about, m.op.Pos, m.op.Name
 		v.Trace = append(v.Trace, last)
 		return false
 	})
@@ -95,11 +95,11 @@ func (c *checker) step(m move, from, to *state) Step {
 	case movePass:
 		s.Who, s.What = "time", "an instant passes"
 	case movePerform:
-		s.Who, s.What, s.Pos = "effect", m.op.Effect.Name+" performed", m.op.Effect.Pos
+		s.Who, s.What, s.Pos = "effect", m.effect.Name+" performed", m.effect.Pos
 	case moveDeliver:
-		s.Who, s.What, s.Pos = "system", m.op.Effect.Name+" recorded", m.op.Effect.Pos
-		if m.op.Then != nil {
-			s.What, s.Pos = m.op.Then.Operation.Name, m.op.Then.Operation.Pos
+		s.Who, s.What, s.Pos = "system", m.effect.Name+" recorded", m.effect.Pos
+		if then := m.effect.Then; then != nil {
+			s.What, s.Pos = then.Operation.Name, then.Operation.Pos
 		}
 	case moveCall:
 		s.call = c.t.calls[m.call].call

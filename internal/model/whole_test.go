@@ -182,7 +182,7 @@ func TestWaitsInVain(t *testing.T) {
 		line("  add: {creates: queued, set: {free: %s, lane: input}}", map[bool]string{true: "true", false: "false"}[paid && !grant])
 		line("  take: {from: queued, to: running, set: {until: now + 1h}, increment: [tries]}")
 		line("  lapse: {by: system, from: running, to: queued, trigger: [after until], require: [again], clear: [until]}")
-		line("  finish: {from: running, to: sending, clear: [until], effect: {name: mail}, then: sent}")
+		line("  finish: {from: running, to: sending, clear: [until], effect: {name: mail, then: sent}}")
 		requires := if1(asks || crowd, ", require: ["+if1(asks, "is_free")+if1(asks && crowd, ", ")+if1(crowd, "first")+"]")
 		line("  sent: {by: system, from: sending, to: done%s%s}", requires, if1(kept, ", on_refusal: record_only"))
 		where := map[bool]string{true: "queued, clear: [until]", false: "same"}[moves]

@@ -103,9 +103,10 @@ type record struct {
 	known   bool          // the fields are what the log says; else one has left them out, or is wrong
 	state   string        // stored word of the last event
 	rev, n  int64
-	line    int             // of the last event
-	op      *spec.Operation // of the last transition; nil when the machine does not know it
-	pending bool            // the step that follows op in its transaction is yet to come
+	line    int               // of the last event
+	op      *spec.Operation   // of the last transition; nil when the machine does not know it
+	pending *spec.Operation   // follows op in its transaction and is yet to come, or nil
+	follow  []*spec.Operation // what may follow op: in its transaction, or its effect
 	purged  bool
 	stepped uint32 // chain of the last transition
 	last    uint32 // and of the last event
@@ -206,13 +207,13 @@ func (c *checker) line(number int, text []byte) {
 func (c *checker) end() {
 	var open []*record
 	for _, r := range c.records {
-		if r.pending {
+		if r.pending != nil {
 			open = append(open, r)
 		}
 	}
 	slices.SortFunc(open, func(a, b *record) int { return a.line - b.line })
 	for _, r := range open {
 		c.number, c.event = r.line, fsm.Event{ID: r.rec.ID, Rev: r.rev}
-		c.say(RuleThen, "%s is followed by %s in the same transaction; the log ends without it", r.op.Name, r.op.Then.Operation.Name)
+		c.say(RuleThen, "%s is followed by %s in the same transaction; the log ends without it", r.op.Name, r.pending.Name)
 	}
 }

@@ -71,11 +71,9 @@ func (c *checker) redacted(r *record) {
 	}
 	before := r.rec
 	r.rec.State, r.rec.Rev = c.state(e.To), e.Rev
-	r.rev, r.state, r.op, r.pending = e.Rev, e.To, nil, false
-	if fact, known := c.facts[e.Operation]; known {
-		r.op = fact.Operation
-		r.pending = r.op.Then != nil && (r.op.Effect == nil || r.op.Effect.Atomic)
-	}
+	r.rev, r.state = e.Rev, e.To
+	fact, known := c.facts[e.Operation]
+	r.took(fact.Operation, known, interp.Decision{}, false)
 	c.move(r, before, r.rec)
 }
 
@@ -113,8 +111,10 @@ func (c *checker) step(r *record, p parsed) {
 	if e.Operation == opImport {
 		c.imported(&after)
 	}
+	var taken interp.Decision
+	decided := false
 	if known && !c.found && r.known && e.Operation != opMigrate {
-		c.compare(r, fact.Operation, p, before, after)
+		taken, decided = c.compare(r, fact.Operation, p, before, after)
 	}
 	if !c.found && r.known && to != nil {
 		for _, v := range interp.Check(c.m, after) {
@@ -123,11 +123,8 @@ func (c *checker) step(r *record, p parsed) {
 			}
 		}
 	}
-	r.rec, r.rev, r.n, r.state, r.op, r.pending = after, e.Rev, 0, e.To, nil, false
-	if known {
-		r.op = fact.Operation
-		r.pending = r.op.Then != nil && (r.op.Effect == nil || r.op.Effect.Atomic)
-	}
+	r.rec, r.rev, r.n, r.state = after, e.Rev, 0, e.To
+	r.took(fact.Operation, known, taken, decided)
 	c.blind = c.blind || !r.known
 	c.move(r, before, after)
 }
@@ -227,13 +224,13 @@ func (c *checker) edge(fact gen.OperationFact) {
 func (c *checker) then(r *record) {
 	e := &c.event
 	switch {
-	case r.pending && (e.Operation != r.op.Then.Operation.Stored() || e.Cause == "" && e.RequestID != ""):
+	case r.pending != nil && (e.Operation != r.pending.Stored() || e.Cause == "" && e.RequestID != ""):
 		c.say(RuleThen, "%s of line %d is followed by %s in the same transaction, but this is %q",
-			r.op.Name, r.line, r.op.Then.Operation.Name, e.Operation)
+			r.op.Name, r.line, r.pending.Name, e.Operation)
 	case e.Cause == "" || e.Version != c.m.Version:
 	case r.op == nil || r.op.Stored() != e.Cause:
 		c.say(RuleThen, "its cause is %q, which is not the step before it", e.Cause)
-	case r.op.Then == nil || r.op.Then.Operation.Stored() != e.Operation:
+	case !slices.ContainsFunc(r.follow, func(o *spec.Operation) bool { return o.Stored() == e.Operation }):
 		c.say(RuleThen, "its cause is %q, which %s does not follow", e.Cause, e.Operation)
 	}
 }
@@ -290,27 +287,29 @@ func changedValue(f *spec.Field, before interp.Value, raw json.RawMessage) (inte
 	return change.On(before), nil
 }
 
-// compare asks the machine what it makes of the call, and compares.
-func (c *checker) compare(r *record, o *spec.Operation, p parsed, before, after interp.Record) {
+// compare asks the machine what it makes of the call, and compares. It returns what the
+// machine decides, where that is a step.
+func (c *checker) compare(r *record, o *spec.Operation, p parsed, before, after interp.Record) (d interp.Decision, step bool) {
 	d, refusal, decided := c.decide(r, o, p, after)
 	switch {
 	case !decided:
-		return
+		return d, false
 	case refusal != nil:
 		c.say(RuleDecision, "the machine refuses the call: %s", explained(refusal))
-		return
+		return d, false
 	case d.RecordOnly:
 		c.say(RuleDecision, "the machine records the call only%s", guarded(d.Guard))
-		return
+		return d, false
 	case d.To != after.State:
 		c.say(RuleDecision, "the event leads to %s, the machine to %s", after.State.Name, d.To.Name)
-		return
+		return d, false
 	}
 	for i, f := range c.m.Fields {
 		if d.Record.Fields[i] != after.Fields[i] {
 			c.say(RuleDecision, "the event leaves %s %s, the machine %s", f.Name, after.Fields[i], d.Record.Fields[i])
 		}
 	}
+	return d, true
 }
 
 // decide runs the call of the event on the record as it was. It is not decided when

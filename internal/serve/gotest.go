@@ -112,7 +112,7 @@ func deliverAll(m *spec.Machine, w interp.World, at time.Time) (model.Told, inte
 		_, next, refusal := interp.Deliver(m, w, d, at)
 		if refusal != nil {
 			return told, w, fmt.Errorf("what follows effect %s of %s is refused (%s), and a test of the generated package "+
-				"would retry forever; undo the step", d.Op.Effect.Name, d.ID, refusal.Code)
+				"would retry forever; undo the step", d.Effect.Name, d.ID, refusal.Code)
 		}
 		w = next
 		told.Is[d.ID] = standing(w.Records[d.ID])

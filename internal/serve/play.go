@@ -34,6 +34,7 @@ type stepRequest struct {
 	Operation string                     `json:"operation"`
 	Record    string                     `json:"record,omitempty"`
 	Rev       int64                      `json:"rev,omitempty"`
+	N         int                        `json:"n,omitempty"` // of the effect that was performed, among those of one step
 	Actor     string                     `json:"actor,omitempty"`
 	Reason    string                     `json:"reason,omitempty"`
 	Request   string                     `json:"request,omitempty"`
@@ -124,6 +125,7 @@ type deadlineView struct {
 type waitingView struct {
 	Record    string `json:"record"`
 	Rev       int64  `json:"rev"`
+	N         int    `json:"n"` // of what one step asked for
 	Operation string `json:"operation"`
 	Effect    string `json:"effect"`
 	Then      string `json:"then,omitempty"`
@@ -218,7 +220,9 @@ func playStep(m *spec.Machine, w interp.World, step stepRequest) (stepView, inte
 	var refusal *interp.Refusal
 	var c interp.Call
 	if step.Deliver {
-		i := slices.IndexFunc(w.Outbox, func(d interp.Delivery) bool { return d.ID == step.Record && d.Rev == step.Rev && d.Op == op })
+		i := slices.IndexFunc(w.Outbox, func(d interp.Delivery) bool {
+			return d.ID == step.Record && d.Rev == step.Rev && d.N == step.N && d.Op == op
+		})
 		if i < 0 {
 			return stepView{}, w, fmt.Errorf("no effect of %s waits for record %q at revision %d", op.Name, step.Record, step.Rev)
 		}
@@ -360,9 +364,9 @@ func byCreation(w interp.World) []interp.Record {
 func waitingOf(w interp.World) []waitingView {
 	list := []waitingView{}
 	for _, d := range w.Outbox {
-		v := waitingView{Record: d.ID, Rev: d.Rev, Operation: d.Op.Name, Effect: d.Op.Effect.Name}
-		if d.Op.Then != nil {
-			v.Then = d.Op.Then.Operation.Name
+		v := waitingView{Record: d.ID, Rev: d.Rev, N: d.N, Operation: d.Op.Name, Effect: d.Effect.Name}
+		if d.Effect.Then != nil {
+			v.Then = d.Effect.Then.Operation.Name
 		}
 		list = append(list, v)
 	}

@@ -150,6 +150,12 @@ func notesOf(o *spec.Operation) []string {
 		if effects := effectTexts(&b.Effects); len(effects) > 0 {
 			text += " (" + strings.Join(effects, ", ") + ")"
 		}
+		for _, e := range b.Asks {
+			text += "; " + askText(e)
+		}
+		if b.Then != nil {
+			text += "; then " + b.Then.Operation.Name
+		}
 		list = append(list, text)
 	}
 	for _, t := range o.Triggers {
@@ -172,12 +178,8 @@ func notesOf(o *spec.Operation) []string {
 		}
 		list = append(list, "returns the record that has the same "+strings.Join(names, ", "))
 	}
-	if o.Effect != nil {
-		how := "at least once, after the commit"
-		if o.Effect.Atomic {
-			how = "in the same transaction"
-		}
-		list = append(list, "effect "+o.Effect.Name+" "+how)
+	for _, e := range o.Asks {
+		list = append(list, askText(e))
 	}
 	if o.Then != nil {
 		list = append(list, "then "+o.Then.Operation.Name)

@@ -94,8 +94,8 @@ var faults = []fault{
 		[]string{"FSM108     from: [running, pending]"}},
 	{"a recovery of what is completed", "task", "    from: running                                  # 004:69", "    from: [running, completed]                     # 004:69",
 		[]string{"FSM105     from: [running, completed]", "FSM108     from: [running, completed]"}},
-	{"an effect that completes what it did not do", "task", "    then: complete ", "    then: recover_all ",
-		[]string{"FSM010     then: recover_all"}},
+	{"an effect that completes what it did not do", "task", "then: complete}", "then: recover_all}",
+		[]string{"FSM010     effect: {name: execute_task, key: id, then: recover_all}"}},
 }
 
 // Each mistake is an error at the guilty line, with the right code.

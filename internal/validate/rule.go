@@ -30,7 +30,7 @@ type Rule struct {
 
 // Rules are all rules, by code.
 var Rules = slices.SortedFunc(
-	slices.Values(slices.Concat(parsedRules, declarationRules, cellRules, proofRules, counterRules, groupRules, projectionRules, usageRules, layerRules, lookupRules, callerRules, againRules, triggerRules, changeRules, modelRules)),
+	slices.Values(slices.Concat(parsedRules, declarationRules, cellRules, proofRules, counterRules, groupRules, projectionRules, usageRules, layerRules, lookupRules, callerRules, againRules, askRules, triggerRules, changeRules, modelRules)),
 	func(a, b Rule) int { return strings.Compare(a.Code, b.Code) },
 )
 

@@ -60,26 +60,35 @@ func repeatedKey(p *Pass) {
 	m := p.Machine
 	out := leaving(m)
 	for _, op := range m.Operations {
-		e := op.Effect
-		hasRev := func(r spec.FieldRef) bool { return r.Field == m.Rev }
-		if e == nil || e.Atomic || len(e.Key) == 0 || len(op.From) == 0 || slices.ContainsFunc(e.Key, hasRev) {
+		for _, e := range op.AllAsks() {
+			repeated(p, out, op, e)
+		}
+	}
+}
+
+// repeated reports an effect that steps ask for again with the same key.
+func repeated(p *Pass, out map[*spec.State][]spec.Move, op *spec.Operation, e *spec.Effect) {
+	m := p.Machine
+	hasRev := func(r spec.FieldRef) bool { return r.Field == m.Rev }
+	if e.Atomic || len(e.Key) == 0 || len(op.From) == 0 || slices.ContainsFunc(e.Key, hasRev) {
+		return
+	}
+	kept := func(v spec.Move) bool {
+		return !slices.ContainsFunc(e.Key, func(r spec.FieldRef) bool { return renews(m, v, r.Field) })
+	}
+	for _, v := range op.Moves() {
+		if !slices.Contains(op.Asked(v.Branch), e) || !kept(v) || onlyOnce(m, v) {
 			continue
 		}
-		kept := func(v spec.Move) bool {
-			return !slices.ContainsFunc(e.Key, func(r spec.FieldRef) bool { return renews(m, v, r.Field) })
+		back := func(s *spec.State) bool {
+			return slices.ContainsFunc(op.Moves(), func(w spec.Move) bool { return w.Source() == s && slices.Contains(op.Asked(w.Branch), e) })
 		}
-		for _, v := range op.Moves() {
-			if !kept(v) || onlyOnce(m, v) {
-				continue
-			}
-			back := func(s *spec.State) bool { return listed(s, op.From) }
-			if state := follow(out, []*spec.State{v.To}, kept, back); state != nil {
-				p.report(finding{pos: op.Pos, mark: op.Name, related: also(v.Pos, "the record goes to %s here", v.To.Name),
-					hint: fmt.Sprintf("add `rev` to the key, or add a counter to the key that %s raises; "+
-						"where one %s for all is meant, write `allow: {FSM208: <why>}` on %s", op.Name, e.Name, op.Name)},
-					"%s can come again from %s with the same key of %s: its receiver takes the second for a retry", op.Name, state.Name, e.Name)
-				break
-			}
+		if state := follow(out, []*spec.State{v.To}, kept, back); state != nil {
+			p.report(finding{pos: op.Pos, mark: op.Name, related: also(v.Pos, "the record goes to %s here", v.To.Name),
+				hint: fmt.Sprintf("add `rev` to the key, or add a counter to the key that %s raises; "+
+					"where one %s for all is meant, write `allow: {FSM208: <why>}` on %s", op.Name, e.Name, op.Name)},
+				"%s can come again from %s with the same key of %s: its receiver takes the second for a retry", op.Name, state.Name, e.Name)
+			return
 		}
 	}
 }

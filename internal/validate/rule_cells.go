@@ -227,67 +227,6 @@ func ownerOf(op *spec.Operation, branch *spec.Branch) *spec.Field {
 	return nil
 }
 
-func impossibleThen(p *Pass) {
-	for _, op := range p.Machine.Operations {
-		if op.Then == nil {
-			continue
-		}
-		next := op.Then.Operation
-		at := func(hint string) finding {
-			return finding{pos: op.Then.Pos, mark: next.Name, hint: hint, related: also(next.Pos, "%s is declared here", next.Name)}
-		}
-		if len(next.Creates) > 0 {
-			p.report(at("name an operation with `from`"), "%s makes a record, so it cannot follow %s", next.Name, op.Name)
-			continue
-		}
-		if next.By != spec.BySystem {
-			p.report(at("add `by: system` to "+next.Name), "%s is not run by the system, so it cannot follow %s", next.Name, op.Name)
-		}
-		for _, in := range next.Inputs {
-			if !in.Type.Optional {
-				p.report(at("make the input optional, or set the field to a value that needs none"),
-					"%s needs the input %s, and a step of `then` has none", next.Name, in.Name)
-			}
-		}
-		if cycle := thenCycle(op); cycle != nil {
-			p.report(at("end the chain"), "the chain of `then` comes back: %s", strings.Join(cycle, " -> "))
-		}
-		var states []string
-		for _, v := range op.Moves() {
-			if p.Machine.Class(v.To, next) == spec.Reject && !slices.Contains(states, v.To.Name) {
-				states = append(states, v.To.Name)
-			}
-		}
-		if len(states) > 0 {
-			more := at(fmt.Sprintf("list %s under `from` of %s", enumerate(states, "and"), next.Name))
-			if n := len(next.From); n > 0 {
-				more.fix = p.Machine.Beside(next.From[n-1].Pos, commas(states))
-			}
-			p.report(more,
-				"%s is not possible in %s, which %s leads to", next.Name, plural("state", states), op.Name)
-		}
-	}
-}
-
-// thenCycle returns the names of a chain that starts with the operation and
-// comes back to it, or nil.
-func thenCycle(op *spec.Operation) []string {
-	chain := []string{op.Name}
-	seen := map[*spec.Operation]bool{op: true}
-	for o := op; o.Then != nil; {
-		o = o.Then.Operation
-		chain = append(chain, o.Name)
-		if o == op {
-			return chain
-		}
-		if seen[o] {
-			return nil // a cycle further on: it is reported at its own members
-		}
-		seen[o] = true
-	}
-	return nil
-}
-
 func allowedForbidden(p *Pass) {
 	type pair struct{ from, to *spec.State }
 	forbidden := make(map[pair][]*spec.Forbidden)

@@ -166,13 +166,13 @@ func storeNeeds(m *spec.Machine) (list []storeNeed) {
 			add(leftTrigger, t.Pos, o.Name, t.Text, fmt.Sprintf("take it out, and call %s when its time has come", o.Name),
 				"a trigger: nobody would look at the clock")
 		}
-		if o.Effect != nil {
-			add(leftEffect, o.Effect.Pos, o.Effect.Name, "effect", "take it out, and do the work when the method has returned",
+		for _, e := range o.AllAsks() {
+			add(leftEffect, e.Pos, e.Name, "effect", "take it out, and do the work when the method has returned",
 				"an effect: nobody would perform it again after a crash")
 		}
-		if o.Then != nil {
-			next := o.Then.Operation.Name
-			add(leftThen, o.Then.Pos, fmt.Sprintf("%s, after which %s comes", o.Name, next), next,
+		for _, then := range o.Followers() {
+			next := then.Operation.Name
+			add(leftThen, then.Pos, fmt.Sprintf("%s, after which %s comes", o.Name, next), next,
 				"take it out, and call both methods", "`then`: there is no transaction around two steps")
 		}
 	}

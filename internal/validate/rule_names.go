@@ -120,13 +120,11 @@ func ofFile(m *spec.Machine) []identifier {
 		add("state", "In"+spec.GoName(g.Name), "group", g.Name, g.Pos)
 	}
 	add("package", "Any"+m.Entity, "entity", m.Entity, entityPos(m))
-	effects := map[string]bool{}
 	for _, op := range m.Operations {
 		addOperation(add, op)
-		if e := op.Effect; e != nil && !effects[e.Name] { // operations may share an effect
-			effects[e.Name] = true
-			add("effects", spec.MethodName(e.Name), "effect", e.Name, e.NamePos)
-		}
+	}
+	for _, e := range m.AllAsks() {
+		add("effects", spec.MethodName(e.Name), "effect", e.Name, e.NamePos)
 	}
 	if pr := m.Projection; pr != nil {
 		add("package", pr.Entity, projectedEntity, pr.Entity, pr.Pos)

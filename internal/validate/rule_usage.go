@@ -94,7 +94,7 @@ func sharedEvent(p *Pass) {
 
 func unreadInput(p *Pass) {
 	for _, op := range p.Machine.Operations {
-		if op.Effect != nil {
+		if len(op.AllAsks()) > 0 {
 			continue // it reads all inputs
 		}
 		for _, in := range op.Inputs {

@@ -31,11 +31,12 @@ type Operation[R any] struct {
 	Recorded  []string // stored words of the states in which a call may be recorded only
 	NeedActor bool     // the operation reads `actor`, or is run by an operator
 	Triggers  []Trigger
-	Effect    *EffectInfo[R]
-	Then      string         // specification name of the operation that follows; empty when none
-	Dedupe    string         // name of the unique rule that finds an existing record; empty when none
-	Order     []driver.Order // of `next`; nil when there is none
-	Picks     bool           // has `next`
+	Asks      []*EffectInfo[R] // the effects of each step, in order
+	Then      string           // specification name of the operation that follows in the transaction; empty when none
+	Branches  []Branch[R]      // by the number in Step, from 1
+	Dedupe    string           // name of the unique rule that finds an existing record; empty when none
+	Order     []driver.Order   // of `next`; nil when there is none
+	Picks     bool             // has `next`
 	// Parking says what a pick may park for; nil when its index passes over all that it
 	// cannot take. Own decides what a record says of that itself; nil: nothing.
 	Parking *driver.Parking
@@ -56,13 +57,6 @@ type Trigger struct {
 	Startup bool
 	After   string        // stored field name, "created_at" or "updated_at"; empty with Startup
 	Plus    time.Duration // added to the field's value
-}
-
-// EffectInfo describes an operation's effect.
-type EffectInfo[R any] struct {
-	Name   string
-	Atomic bool
-	Key    func(r *R) string // the idempotency key; nil: machine/id/rev
 }
 
 // Caller is who makes a call, and why: fsm.Call.

@@ -5,6 +5,7 @@ type Step struct {
 	From, To   string
 	RecordOnly bool
 	Guard      string // with RecordOnly by `on_refusal`: the guard that failed
+	Branch     int    // the number of the branch that was taken, of those that ask for something; 0: none
 }
 
 // Violation is a rule that a record breaks.

@@ -119,7 +119,7 @@ func TestJoinedBatchStatements(t *testing.T) {
 	d := newDepot(t, pgtest.DSN(t))
 	plain := *storetest.Descriptor(d.schema)
 	plain.Operations = slices.DeleteFunc(slices.Clone(plain.Operations), func(op *fsmimpl.Operation[storetest.Parcel]) bool {
-		return op.Effect != nil && op.Effect.Atomic
+		return op.MayAsk(true)
 	})
 	m, err := fsm.NewMachine(t.Context(), d.store, &plain, effects)
 	if err != nil {
@@ -217,7 +217,7 @@ func TestPgxReadsTheSame(t *testing.T) {
 	plain := *storetest.Descriptor(d.schema)
 	plain.Operations = nil
 	for _, op := range storetest.Descriptor(d.schema).Operations {
-		if op.Effect == nil || !op.Effect.Atomic {
+		if !op.MayAsk(true) {
 			plain.Operations = append(plain.Operations, op)
 		}
 	}

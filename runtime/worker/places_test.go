@@ -67,7 +67,7 @@ func on(t *testing.T, store fsm.Store, dialect string) *machine {
 	d := *storetest.Descriptor(schema)
 	d.Operations = nil
 	for _, op := range storetest.Descriptor(schema).Operations {
-		if op.Effect == nil || !op.Effect.Atomic {
+		if !op.MayAsk(true) {
 			d.Operations = append(d.Operations, op)
 		}
 	}

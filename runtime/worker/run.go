@@ -78,7 +78,7 @@ func Run[R any](ctx context.Context, m *fsm.Machine[R], u Upkeep, workers ...*Wo
 	}) {
 		start(func() error { return sweep(ctx, m, u.Sweep, log) })
 	}
-	if has(m, func(op *fsmimpl.Operation[R]) bool { return op.Effect != nil && !op.Effect.Atomic }) {
+	if has(m, func(op *fsmimpl.Operation[R]) bool { return op.MayAsk(false) }) {
 		start(func() error { return deliver(ctx, m, u.Deliver, log) })
 	}
 	if u.Audit != nil {

@@ -304,13 +304,9 @@ var (
 		Feeds:     []fsmimpl.Feed{{Input: "output", Column: "output"}},
 		Recorded:  []string{"committed", "done"},
 		NeedActor: true,
-		Effect: &fsmimpl.EffectInfo[Execution]{
-			Name:   "apply_result",
-			Atomic: true,
-			Key: func(j *Execution) string {
-				return j.JobID
-			},
-		},
+		Asks: []*fsmimpl.EffectInfo[Execution]{{Name: "apply_result", Atomic: true, Key: func(j *Execution) string {
+			return j.JobID
+		}}},
 	}
 
 	opFinish = &fsmimpl.Operation[Execution]{

@@ -261,13 +261,9 @@ var (
 		Name: "commit", Stored: "commit", Event: "committed", By: fsmimpl.ByCaller,
 		From:  []string{"in_progress"},
 		Moves: []fsmimpl.Move{{From: "in_progress", To: "committed"}},
-		Effect: &fsmimpl.EffectInfo[Execution]{
-			Name:   "apply_result",
-			Atomic: true,
-			Key: func(j *Execution) string {
-				return j.JobID
-			},
-		},
+		Asks: []*fsmimpl.EffectInfo[Execution]{{Name: "apply_result", Atomic: true, Key: func(j *Execution) string {
+			return j.JobID
+		}}},
 	}
 
 	opFinish = &fsmimpl.Operation[Execution]{

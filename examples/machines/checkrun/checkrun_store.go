@@ -403,9 +403,7 @@ var (
 		From:      []string{"completed"},
 		Moves:     []fsmimpl.Move{{From: "completed", To: "completed"}},
 		NeedActor: true,
-		Effect: &fsmimpl.EffectInfo[CheckRun]{
-			Name: "send_rerequested",
-		},
+		Asks:      []*fsmimpl.EffectInfo[CheckRun]{{Name: "send_rerequested"}},
 	}
 
 	opReset = &fsmimpl.Operation[CheckRun]{

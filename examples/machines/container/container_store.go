@@ -305,9 +305,7 @@ var (
 			{Input: "bundle", Column: "bundle"},
 			{Input: "annotations", Column: "annotations"},
 		},
-		Effect: &fsmimpl.EffectInfo[Container]{
-			Name: "make_environment",
-		},
+		Asks: []*fsmimpl.EffectInfo[Container]{{Name: "make_environment"}},
 	}
 
 	opFinishCreate = &fsmimpl.Operation[Container]{
@@ -321,18 +319,14 @@ var (
 		Name: "fail_create", Stored: "fail_create", Event: "create_failed", By: fsmimpl.ByCaller,
 		From:  []string{"creating"},
 		Moves: []fsmimpl.Move{{From: "creating", To: "deleted"}},
-		Effect: &fsmimpl.EffectInfo[Container]{
-			Name: "undo_environment",
-		},
+		Asks:  []*fsmimpl.EffectInfo[Container]{{Name: "undo_environment"}},
 	}
 
 	opStart = &fsmimpl.Operation[Container]{
 		Name: "start", Stored: "start", Event: "started", By: fsmimpl.ByCaller,
 		From:  []string{"created"},
 		Moves: []fsmimpl.Move{{From: "created", To: "running"}},
-		Effect: &fsmimpl.EffectInfo[Container]{
-			Name: "run_program",
-		},
+		Asks:  []*fsmimpl.EffectInfo[Container]{{Name: "run_program"}},
 	}
 
 	opFailStart = &fsmimpl.Operation[Container]{
@@ -346,9 +340,7 @@ var (
 		Name: "destroy", Stored: "destroy", Event: "destroyed", By: fsmimpl.BySystem,
 		From:  []string{"stopped"},
 		Moves: []fsmimpl.Move{{From: "stopped", To: "deleted"}},
-		Effect: &fsmimpl.EffectInfo[Container]{
-			Name: "undo_environment",
-		},
+		Asks:  []*fsmimpl.EffectInfo[Container]{{Name: "undo_environment"}},
 		System: func(*Container, time.Time) (fsmimpl.Call[Container], error) {
 			return destroyCall(nil, fsm.Call{}), nil
 		},
@@ -358,9 +350,7 @@ var (
 		Name: "kill", Stored: "kill", Event: "killed", By: fsmimpl.ByCaller,
 		From:  []string{"created", "running"},
 		Moves: []fsmimpl.Move{{From: "created", To: "created"}, {From: "running", To: "running"}},
-		Effect: &fsmimpl.EffectInfo[Container]{
-			Name: "send_signal",
-		},
+		Asks:  []*fsmimpl.EffectInfo[Container]{{Name: "send_signal"}},
 	}
 
 	opExit = &fsmimpl.Operation[Container]{
@@ -374,9 +364,7 @@ var (
 		Name: "delete", Stored: "delete", Event: "deleted", By: fsmimpl.ByCaller,
 		From:  []string{"stopped"},
 		Moves: []fsmimpl.Move{{From: "stopped", To: "deleted"}},
-		Effect: &fsmimpl.EffectInfo[Container]{
-			Name: "undo_environment",
-		},
+		Asks:  []*fsmimpl.EffectInfo[Container]{{Name: "undo_environment"}},
 	}
 )
 

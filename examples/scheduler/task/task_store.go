@@ -114,7 +114,7 @@ func (m *Machine) Submit(ctx context.Context, id string, c fsm.Call) (Outcome, e
 // oldest pending task, persists that it runs and then executes it. The system
 // runs it, without an actor; two runs at one revision converge.
 //
-// [Effects.ExecuteTask] is performed after the commit. Complete follows.
+// [Effects.ExecuteTask] is performed after the commit, and Complete follows.
 func (m *Machine) Start(ctx context.Context, c fsm.Call) (Outcome, error) {
 	outs, err := m.core.Pick(ctx, 1, startCall(opStart, c))
 	if err != nil {
@@ -237,13 +237,9 @@ var (
 		Name: "start", Stored: "start", Event: "start", By: fsmimpl.BySystem,
 		From:  []string{"pending"},
 		Moves: []fsmimpl.Move{{From: "pending", To: "running"}},
-		Effect: &fsmimpl.EffectInfo[Task]{
-			Name: "execute_task",
-			Key: func(j *Task) string {
-				return j.ID
-			},
-		},
-		Then:  "complete",
+		Asks: []*fsmimpl.EffectInfo[Task]{{Name: "execute_task", Then: "complete", Key: func(j *Task) string {
+			return j.ID
+		}}},
 		Picks: true,
 		Order: []driver.Order{{Column: "created_at"}},
 	}

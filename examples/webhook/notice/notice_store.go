@@ -117,7 +117,7 @@ func Fold(events []fsm.Event) (Notice, error) {
 // sent after the commit, again and again until it is taken.
 //
 // It sets topic and body to the inputs and give_up_at to now + 3600s.
-// [Effects.Post] is performed after the commit. Confirm follows.
+// [Effects.Post] is performed after the commit, and Confirm follows.
 func (m *Machine) Publish(ctx context.Context, id string, in PublishInput, c fsm.Call) (Outcome, error) {
 	return m.core.Create(ctx, publishCall(opPublish, id, in, c))
 }
@@ -126,7 +126,7 @@ func (m *Machine) Publish(ctx context.Context, id string, in PublishInput, c fsm
 // the same key. An operator runs it, and gives a reason.
 //
 // It sets give_up_at to now + 3600s. [Effects.Post] is performed after the
-// commit. Confirm follows.
+// commit, and Confirm follows.
 func (m *Machine) Retry(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, retryCall(opRetry, c))
 }
@@ -234,13 +234,9 @@ var (
 		Creates: true,
 		Moves:   []fsmimpl.Move{{To: "due"}},
 		Feeds:   []fsmimpl.Feed{{Input: "topic", Column: "topic"}, {Input: "body", Column: "body"}},
-		Effect: &fsmimpl.EffectInfo[Notice]{
-			Name: "post",
-			Key: func(j *Notice) string {
-				return fsmimpl.EffectKey(j.Topic, j.Number)
-			},
-		},
-		Then: "confirm",
+		Asks: []*fsmimpl.EffectInfo[Notice]{{Name: "post", Then: "confirm", Key: func(j *Notice) string {
+			return fsmimpl.EffectKey(j.Topic, j.Number)
+		}}},
 	}
 
 	opConfirm = &fsmimpl.Operation[Notice]{
@@ -267,13 +263,9 @@ var (
 		From:      []string{"dead"},
 		Moves:     []fsmimpl.Move{{From: "dead", To: "due"}},
 		NeedActor: true,
-		Effect: &fsmimpl.EffectInfo[Notice]{
-			Name: "post",
-			Key: func(j *Notice) string {
-				return fsmimpl.EffectKey(j.Topic, j.Number)
-			},
-		},
-		Then: "confirm",
+		Asks: []*fsmimpl.EffectInfo[Notice]{{Name: "post", Then: "confirm", Key: func(j *Notice) string {
+			return fsmimpl.EffectKey(j.Topic, j.Number)
+		}}},
 	}
 
 	opDrop = &fsmimpl.Operation[Notice]{

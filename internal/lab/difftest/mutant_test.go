@@ -139,6 +139,7 @@ func operationMutants(m *spec.Machine, o *spec.Operation, add adder) {
 		factMutants(b.When, own, "when")
 		without(&b.When, func(j int) string { return b.When[j].Text }, own, "drop")
 		effectMutants(&b.Effects, own)
+		askMutants(&b.Asks, &b.Then, own)
 		switch {
 		case b.To != nil:
 			targetMutants(m, b.To, own)
@@ -177,8 +178,22 @@ func operationMutants(m *spec.Machine, o *spec.Operation, add adder) {
 			add(func() { t.Plus -= time.Second }, "trigger %s: earlier", t.Text)
 		}
 	}
-	if o.Then != nil {
-		add(func() { o.Then = nil }, "drop then")
+	askMutants(&o.Asks, &o.Then, add)
+}
+
+// askMutants changes what a step asks for, and what follows it.
+func askMutants(asks *[]*spec.Effect, then **spec.OperationRef, add adder) {
+	without(asks, func(i int) string { return (*asks)[i].Name }, add, "drop the effect")
+	for _, e := range *asks {
+		if e.Then != nil {
+			add(func() { e.Then = nil }, "effect %s: drop then", e.Name)
+		}
+	}
+	if len(*asks) > 1 {
+		add(func() { slices.Reverse(*asks) }, "the other order of effects")
+	}
+	if *then != nil {
+		add(func() { *then = nil }, "drop then")
 	}
 }
 

@@ -216,15 +216,8 @@ func operationKeys(o *spec.Operation, own map[*spec.Requirement]string) (keys []
 	if len(o.Triggers) > 0 {
 		add("trigger: %s", bracket(o.Triggers, triggerWords))
 	}
-	if e := o.Effect; e != nil {
-		key := ""
-		if len(e.Key) > 0 {
-			key = ", key: " + bracket(e.Key, fieldWord)
-		}
-		add("effect: {name: %s%s, atomic: %t}", e.Name, key, e.Atomic)
-	}
-	if o.Then != nil {
-		add("then: %s", o.Then.Operation.Name)
+	for _, key := range askKeys(o.Asks, o.Then) {
+		add("%s", key)
 	}
 	if len(o.Choose) > 0 {
 		add("choose:")
@@ -252,7 +245,27 @@ func branchKeys(b *spec.Branch) (keys []string) {
 	default:
 		keys = append(keys, "reject: "+b.Reject)
 	}
-	return append(keys, effectKeys(&b.Effects)...)
+	return append(append(keys, effectKeys(&b.Effects)...), askKeys(b.Asks, b.Then)...)
+}
+
+// askKeys writes effects, and what follows the step.
+func askKeys(asks []*spec.Effect, then *spec.OperationRef) (keys []string) {
+	if len(asks) > 0 {
+		keys = append(keys, "effect: "+bracket(asks, func(e *spec.Effect) string {
+			key, next := "", ""
+			if len(e.Key) > 0 {
+				key = ", key: " + bracket(e.Key, fieldWord)
+			}
+			if e.Then != nil {
+				next = ", then: " + e.Then.Operation.Name
+			}
+			return fmt.Sprintf("{name: %s%s, atomic: %t%s}", e.Name, key, e.Atomic, next)
+		}))
+	}
+	if then != nil {
+		keys = append(keys, "then: "+then.Operation.Name)
+	}
+	return keys
 }
 
 func effectKeys(e *spec.Effects) (keys []string) {

@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -9,47 +10,54 @@ import (
 	"github.com/fsmgen/fsmgen/spec"
 )
 
-// effects runs every operation that has an effect, with an effect that fails and with one that
+// effects runs every operation that has effects, with an effect that fails and with one that
 // works: an atomic one takes everything with it, another one is delivered again until it works,
 // and then what follows it happens.
 func effects[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 	for _, o := range s.M.Operations {
 		good, ok := s.Cases.GoodAlone(o)
-		if o.Effect == nil || !ok || !exported(s.M, o) {
+		if !ok || !exported(s.M, o) {
 			continue
 		}
-		t.Run(o.Name, func(t *testing.T) {
-			h := s.NewHarness(t, st)
-			call, ok := placed(h, good, "record-1", "")
-			if !ok {
-				t.Fatal("there is no room for one record")
+		for _, e := range o.AllAsks() {
+			if len(o.Choose) > 0 && !slices.Contains(o.Asks, e) {
+				continue // the branch that the call takes may not ask for it; walks do
 			}
-			h.SetFail(o.Effect.Name, true)
-			first := h.Call("with an effect that fails", call)
-			h.Same("after an effect that failed")
-			if o.Effect.Atomic {
-				if first.Refusal == nil || first.Refusal.Code != string(fsm.ErrEffect) {
-					t.Errorf("the model says %v", first.Refusal)
-				}
-				h.SetFail(o.Effect.Name, false)
-				h.Call("with an effect that works", call)
-			} else {
-				h.Deliver("an effect that fails")
-				if h.Fx.Attempts == 0 {
-					t.Error("the effect was not tried")
-				}
-				h.Same("after a delivery that failed")
-				h.SetFail(o.Effect.Name, false)
-				h.Clock = h.Clock.Add(48 * time.Hour) // past every backoff
-				h.Deliver("an effect that works")
-				h.Deliver("once more")
-			}
-			h.Same("at the end")
-			if o.By != spec.BySystem && s.M.RequestID != spec.None {
-				h.Call("again", call)
-				h.Same("the effect does not run again")
-			}
+			t.Run(o.Name+"/"+e.Name, func(t *testing.T) { effect(s, t, st, good, o, e) })
 			s.DurableCount++
-		})
+		}
+	}
+}
+
+func effect[R any](s *world.Suite[R], t *testing.T, st world.Store, good world.Case, o *spec.Operation, e *spec.Effect) {
+	h := s.NewHarness(t, st)
+	call, ok := placed(h, good, "record-1", "")
+	if !ok {
+		t.Fatal("there is no room for one record")
+	}
+	h.SetFail(e.Name, true)
+	first := h.Call("with an effect that fails", call)
+	h.Same("after an effect that failed")
+	if e.Atomic {
+		if first.Refusal == nil || first.Refusal.Code != string(fsm.ErrEffect) {
+			t.Errorf("the model says %v", first.Refusal)
+		}
+		h.SetFail(e.Name, false)
+		h.Call("with an effect that works", call)
+	} else {
+		h.Deliver("an effect that fails")
+		if h.Fx.Attempts == 0 {
+			t.Error("the effect was not tried")
+		}
+		h.Same("after a delivery that failed")
+		h.SetFail(e.Name, false)
+		h.Clock = h.Clock.Add(48 * time.Hour) // past every backoff
+		h.Deliver("an effect that works")
+		h.Deliver("once more")
+	}
+	h.Same("at the end")
+	if o.By != spec.BySystem && s.M.RequestID != spec.None {
+		h.Call("again", call)
+		h.Same("the effect does not run again")
 	}
 }

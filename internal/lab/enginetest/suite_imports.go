@@ -19,7 +19,7 @@ const importsIn = 4
 // imports runs importsTo over every store that the machine has a schema for. One whose effects
 // are part of transactions opens over the stores of its tests only.
 func imports[R any](s *world.Suite[R], t *testing.T) {
-	bound := slices.ContainsFunc(s.M.Operations, func(o *spec.Operation) bool { return o.Effect != nil && o.Effect.Atomic })
+	bound := slices.ContainsFunc(s.M.Operations, func(o *spec.Operation) bool { return o.MayAsk(true) })
 	for _, st := range append([]world.Store{world.Memory}, strict...) {
 		tested := slices.ContainsFunc(s.Stores, func(o world.Store) bool { return o.Name == st.Name })
 		if st.Name == world.Memory.Name || tested || !bound && s.D.Descriptor.Schema.SQL[st.Name] != "" {

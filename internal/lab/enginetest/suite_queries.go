@@ -65,13 +65,19 @@ func asksOthers(m *spec.Machine, o *spec.Operation) bool {
 // guard's group: that is looked at where its own operation is called.
 func asksLater(o *spec.Operation, name string) bool {
 	seen := map[*spec.Operation]bool{}
-	for ; o.Then != nil && !seen[o]; o = o.Then.Operation {
-		seen[o] = true
-		if slices.ContainsFunc(o.Then.Operation.Require, func(q *spec.Requirement) bool { return q.Guard.Peers != nil && q.Guard.Name == name }) {
-			return true
+	var look func(o *spec.Operation) bool
+	look = func(o *spec.Operation) bool {
+		if seen[o] {
+			return false
 		}
+		seen[o] = true
+		return slices.ContainsFunc(o.Followers(), func(next *spec.OperationRef) bool {
+			return slices.ContainsFunc(next.Operation.Require, func(q *spec.Requirement) bool {
+				return q.Guard.Peers != nil && q.Guard.Name == name
+			}) || look(next.Operation)
+		})
 	}
-	return false
+	return look(o)
 }
 
 // questions lists what a store has to be asked for a call on a record: the guards in their

@@ -68,7 +68,7 @@ func alive[R any](h *world.Harness[R], w *Working[R]) [][]*spec.Operation {
 	for n := 0; n < len(order); n++ {
 		for _, o := range h.M.Operations {
 			to := leads(h.M, o, order[n])
-			if _, known := ways[to]; known || to == nil || o.Then != nil || h.D.Operations[o.Name].Held == nil || leads(h.M, beat, to) != to {
+			if _, known := ways[to]; known || to == nil || len(o.Followers()) > 0 || h.D.Operations[o.Name].Held == nil || leads(h.M, beat, to) != to {
 				continue
 			}
 			ways[to] = append(slices.Clone(ways[order[n]]), o)

@@ -28,7 +28,7 @@ var motifs = map[string]func(m *spec.Machine) bool{
 	},
 	"several `unique`": func(m *spec.Machine) bool { return len(m.Unique) > 1 },
 	"an effect's key of several fields": func(m *spec.Machine) bool {
-		return anyOperation(m, func(o *spec.Operation) bool { return o.Effect != nil && len(o.Effect.Key) > 1 })
+		return anyOperation(m, func(o *spec.Operation) bool { return len(o.Asks) == 1 && len(o.Asks[0].Key) > 1 })
 	},
 	"an effect's key of an optional field": func(m *spec.Machine) bool {
 		return anyKey(m, func(f *spec.Field) bool { return f.Type.Optional })
@@ -115,7 +115,7 @@ func anyOperation(m *spec.Machine, is func(*spec.Operation) bool) bool {
 
 func anyKey(m *spec.Machine, is func(*spec.Field) bool) bool {
 	return anyOperation(m, func(o *spec.Operation) bool {
-		return o.Effect != nil && slices.ContainsFunc(o.Effect.Key, func(r spec.FieldRef) bool { return is(r.Field) })
+		return len(o.Asks) == 1 && slices.ContainsFunc(o.Asks[0].Key, func(r spec.FieldRef) bool { return is(r.Field) })
 	})
 }
 

@@ -94,6 +94,8 @@ type writer struct {
 	must       map[string]bool // counters that the target wants counted
 	floor      map[string]bool // counters that some target wants counted
 	never      map[string]bool // counters and sets that the branches change
+	asks       []ask
+	follows    string // the operation that follows it, or the delivery of its effect
 	lines      []string
 }
 
@@ -263,6 +265,9 @@ func (w *writer) done() {
 			w.line("on_refusal: record_only")
 		}
 	}
+	for _, key := range asked(w.asks, w.follows) {
+		w.line("%s", key)
+	}
 	if len(w.inputs) > 0 {
 		w.line("input: {%s}", strings.Join(w.inputs, ", "))
 	}
@@ -311,7 +316,7 @@ func (m *machine) creation() {
 		w.line("dedupe_by: %s", m.group)
 	}
 	if !several {
-		w.then(m.states[0])
+		w.follows = w.followed(m.states[0])
 	}
 	w.done()
 }
@@ -393,11 +398,11 @@ func (w *writer) reaches(from, to *state) bool {
 	return true
 }
 
-// then draws a second step that follows in the same transaction, or after the
-// effect: from the state that the first one leads to.
-func (w *writer) then(at *state) {
+// followed draws a second step that follows in the same transaction, or after the
+// effect: from the state that the first one leads to. It returns its name, if any.
+func (w *writer) followed(at *state) string {
 	if at.terminal || !w.chance(4) {
-		return
+		return ""
 	}
 	step := w.operation("system")
 	step.silent = true
@@ -416,7 +421,7 @@ func (w *writer) then(at *state) {
 	}
 	step.outside([]*state{at})
 	step.done()
-	w.line("then: %s", step.name)
+	return step.name
 }
 
 func (m *machine) move(from []*state, to *state) {
@@ -432,7 +437,7 @@ func (m *machine) move(from []*state, to *state) {
 		w.next()
 	}
 	w.outside(from)
-	w.then(to)
+	w.follows = w.followed(to)
 	w.done()
 }
 
@@ -457,20 +462,10 @@ func (w *writer) trigger() {
 // outside draws an effect, and the states in which a call is only recorded.
 func (w *writer) outside(from []*state) {
 	if w.chance(4) {
-		key := ""
-		if w.chance(2) { // of some fields, absent ones too
-			names := []string{"id", "rev"}[:w.IntN(3)]
-			for _, f := range some(w.machine, w.fields) {
-				if f.kind != "json" {
-					names = append(names, f.name)
-				}
-			}
-			w.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-			if len(names) > 0 {
-				key = ", key: [" + strings.Join(names[:min(3, len(names))], ", ") + "]"
-			}
+		w.asks = append(w.asks, w.work(w.name+"_effect"))
+		if w.chance(3) {
+			w.asks = append(w.asks, w.work(w.name+"_second"))
 		}
-		w.line("effect: {name: %s_effect%s, atomic: %t}", w.name, key, w.chance(2))
 	}
 	if !w.chance(4) {
 		return
@@ -555,7 +550,7 @@ func (m *machine) branching(from []*state) {
 			if len(counted) > 0 {
 				parts += ", increment: [" + strings.Join(counted, ", ") + "]"
 			}
-			w.line("  - {%s}", parts)
+			w.line("  - {%s}", parts+w.branchAsks(word, to))
 		}
 	}
 	w.who()

@@ -48,7 +48,7 @@ func (d *depot) openPlain() *fsm.Machine[Parcel] {
 	plain := *Descriptor(d.schema)
 	plain.Operations = nil
 	for _, op := range Descriptor(d.schema).Operations {
-		if op.Effect == nil || !op.Effect.Atomic {
+		if !op.MayAsk(true) {
 			plain.Operations = append(plain.Operations, op)
 		}
 	}

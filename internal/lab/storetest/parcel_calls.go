@@ -23,15 +23,15 @@ var (
 	opRelease  = &fsmimpl.Operation[Parcel]{Name: "release", Stored: "release", Event: "release", By: fsmimpl.BySystem, From: []string{"held"},
 		Triggers: []fsmimpl.Trigger{{Startup: true}, {After: "due"}}}
 	opBill = &fsmimpl.Operation[Parcel]{Name: "bill", Stored: "bill", Event: "bill", By: fsmimpl.ByCaller, From: []string{"waiting", "held"},
-		Effect: &fsmimpl.EffectInfo[Parcel]{Name: "charge", Atomic: true, Key: func(p *Parcel) string { return p.Lane }}}
+		Asks: []*fsmimpl.EffectInfo[Parcel]{{Name: "charge", Atomic: true, Key: func(p *Parcel) string { return p.Lane }}}}
 	opExpel   = &fsmimpl.Operation[Parcel]{Name: "expel", Stored: "expel", Event: "expel", By: fsmimpl.ByOperator, From: []string{"held"}, NeedActor: true, Then: "discard"}
 	opDiscard = &fsmimpl.Operation[Parcel]{Name: "discard", Stored: "discard", Event: "discard", By: fsmimpl.BySystem, From: []string{"waiting"}}
 
 	opDispatch = &fsmimpl.Operation[Parcel]{Name: "dispatch", Stored: "dispatch", Event: "dispatch", By: fsmimpl.ByCaller, From: []string{"shelved"},
-		Effect: &fsmimpl.EffectInfo[Parcel]{Name: "carry"}, Then: "arrive"}
+		Asks: []*fsmimpl.EffectInfo[Parcel]{{Name: "carry", Then: "arrive"}}}
 	opArrive = &fsmimpl.Operation[Parcel]{Name: "arrive", Stored: "arrive", Event: "arrive", By: fsmimpl.BySystem, From: []string{"shelved"}}
 	opSend   = &fsmimpl.Operation[Parcel]{Name: "send", Stored: "send", Event: "send", By: fsmimpl.ByCaller, From: []string{"shelved"},
-		Effect: &fsmimpl.EffectInfo[Parcel]{Name: "notify"}}
+		Asks: []*fsmimpl.EffectInfo[Parcel]{{Name: "notify"}}}
 )
 
 // The calls name their operations, so the operations get to know their calls late.

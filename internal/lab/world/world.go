@@ -22,7 +22,7 @@ type World struct {
 	Sources map[*spec.Operation]map[string]interp.Value // the inputs of what triggers call
 
 	performed []fsmcases.Performed // effects that ran in what was committed, in their order
-	waits     map[fsm.Ref]wait
+	waits     map[place]wait
 	now       func() time.Time // the engine's clock
 }
 
@@ -33,7 +33,7 @@ type wait struct {
 }
 
 func newWorld(m *spec.Machine, now func() time.Time) *World {
-	return &World{M: m, Fail: map[string]bool{}, Sources: map[*spec.Operation]map[string]interp.Value{}, waits: map[fsm.Ref]wait{}, now: now}
+	return &World{M: m, Fail: map[string]bool{}, Sources: map[*spec.Operation]map[string]interp.Value{}, waits: map[place]wait{}, now: now}
 }
 
 // Clone is a world that can be changed by itself.
@@ -70,7 +70,7 @@ func (w *World) Pick(c interp.Call, n int) Answer {
 // failing is the event whose effect is part of the transaction, and fails.
 func (w *World) failing(out interp.Outcome) *interp.Event {
 	i := slices.IndexFunc(out.Events, func(e interp.Event) bool {
-		return !out.Replayed && performs(e) && w.Fail[e.Op.Effect.Name]
+		return !out.Replayed && slices.ContainsFunc(performs(e), func(x *spec.Effect) bool { return w.Fail[x.Name] })
 	})
 	if i < 0 {
 		return nil
@@ -78,25 +78,29 @@ func (w *World) failing(out interp.Outcome) *interp.Event {
 	return &out.Events[i]
 }
 
-// performs reports whether an event performs an effect in its transaction.
-func performs(e interp.Event) bool { return e.N == 0 && e.Op.Effect != nil && e.Op.Effect.Atomic }
+// performs lists the effects that an event performs in its transaction.
+func performs(e interp.Event) []*spec.Effect {
+	return slices.DeleteFunc(slices.Clone(e.Asks), func(x *spec.Effect) bool { return !x.Atomic })
+}
 
 // commit goes on to the next world.
 func (w *World) commit(next interp.World, list ...interp.Outcome) {
 	w.World = next
 	for _, out := range list {
 		for _, e := range out.Events {
-			if out.Replayed || !performs(e) {
+			if out.Replayed || performs(e) == nil {
 				continue
 			}
 			r, err := next.At(w.M, e.ID, e.Rev)
 			if err != nil {
 				panic("world: " + err.Error())
 			}
-			w.performed = append(w.performed, fsmcases.Performed{Effect: e.Op.Effect.Name, ID: e.ID, Rev: e.Rev, Key: interp.EffectKey(w.M, e.Op.Effect, r), InTx: true})
+			for _, x := range performs(e) {
+				w.performed = append(w.performed, fsmcases.Performed{Effect: x.Name, ID: e.ID, Rev: e.Rev, Key: interp.EffectKey(w.M, x, r), InTx: true})
+			}
 		}
 	}
-	waits := map[fsm.Ref]wait{}
+	waits := map[place]wait{}
 	for _, d := range next.Outbox {
 		if known, ok := w.waits[at(d)]; ok {
 			waits[at(d)] = known
@@ -107,7 +111,14 @@ func (w *World) commit(next interp.World, list ...interp.Outcome) {
 	w.waits = waits
 }
 
-func at(d interp.Delivery) fsm.Ref { return fsm.Ref{ID: d.ID, Rev: d.Rev} }
+// place is where a delivery stands in the outbox.
+type place struct {
+	id  string
+	rev int64
+	n   int
+}
+
+func at(d interp.Delivery) place { return place{d.ID, d.Rev, d.N} }
 
 // Sweep runs every trigger that is due, in the order of the specification, and returns how many
 // steps it took: at a revision where the step is recorded already it is replayed.
@@ -161,7 +172,7 @@ func (w *World) Deliver(now time.Time) (delivered, postponed int) {
 			return delivered, postponed
 		}
 		d := slices.MinFunc(due, w.order)
-		if e := d.Op.Effect; !w.Fail[e.Name] {
+		if e := d.Effect; !w.Fail[e.Name] {
 			w.performed = append(w.performed, fsmcases.Performed{Effect: e.Name, ID: d.ID, Rev: d.Rev, Key: d.Key})
 			out, next, refusal := interp.Deliver(w.M, w.World, d, now)
 			if refusal == nil && w.failing(out) == nil {
@@ -181,6 +192,6 @@ func (w *World) Deliver(now time.Time) (delivered, postponed int) {
 func (w *World) order(a, b interp.Delivery) int {
 	x, y := w.waits[at(a)], w.waits[at(b)]
 	return cmp.Or(
-		cmp.Compare(a.Op.Effect.Name, b.Op.Effect.Name), cmp.Compare(min(x.attempts, 1), min(y.attempts, 1)),
-		x.due.Compare(y.due), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Rev, b.Rev))
+		cmp.Compare(a.Effect.Name, b.Effect.Name), cmp.Compare(min(x.attempts, 1), min(y.attempts, 1)),
+		x.due.Compare(y.due), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Rev, b.Rev), cmp.Compare(a.N, b.N))
 }

@@ -250,7 +250,7 @@ export class Session {
     const { view, s } = this;
     return view.waiting.length > 0 && el("section", { "aria-label": "Effects that wait", class: "card" }, el("h3", {}, "Effects that wait"),
       el("ul", { class: "plain-list" }, view.waiting.map((x) => el("li", {}, `${x.effect} for ${x.record} at revision ${x.rev}${x.then ? ", then " + x.then : ""} `,
-        el("button", { type: "button", class: "plain small", onclick: () => this.add({ deliver: true, operation: x.operation, record: x.record, rev: x.rev, at: s.now }) }, "It was performed")))));
+        el("button", { type: "button", class: "plain small", onclick: () => this.add({ deliver: true, operation: x.operation, record: x.record, rev: x.rev, n: x.n, at: s.now }) }, "It was performed")))));
   }
 
   derived() {

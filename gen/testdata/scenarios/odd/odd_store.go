@@ -298,12 +298,9 @@ var (
 		From:  []string{"new", "case"},
 		Moves: []fsmimpl.Move{{From: "new", To: "case"}, {From: "case", To: "case"}},
 		Feeds: []fsmimpl.Feed{{Input: "string", Column: "type"}, {Input: "string", Column: "req"}},
-		Effect: &fsmimpl.EffectInfo[Odd]{
-			Name: "return",
-			Key: func(j *Odd) string {
-				return fsmimpl.EffectKey(fsmimpl.Column(j.Type), fsmimpl.ColumnOf(j.Nil, Nil.String), fsmimpl.Column(j.Func), fsmimpl.Column(j.Now))
-			},
-		},
+		Asks: []*fsmimpl.EffectInfo[Odd]{{Name: "return", Key: func(j *Odd) string {
+			return fsmimpl.EffectKey(fsmimpl.Column(j.Type), fsmimpl.ColumnOf(j.Nil, Nil.String), fsmimpl.Column(j.Func), fsmimpl.Column(j.Now))
+		}}},
 	}
 
 	opRange = &fsmimpl.Operation[Odd]{

@@ -170,7 +170,7 @@ func (m *Machine) Place(ctx context.Context, id string, in PlaceInput, c fsm.Cal
 
 // Charge moves an Order from placed to charging.
 //
-// [Effects.ChargeCard] is performed after the commit. ChargeDone follows.
+// [Effects.ChargeCard] is performed after the commit, and ChargeDone follows.
 func (m *Machine) Charge(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, chargeCall(opCharge, c))
 }
@@ -341,22 +341,16 @@ var (
 			{Input: "kind", Column: "kind"},
 			{Input: "due", Column: "due"},
 		},
-		Effect: &fsmimpl.EffectInfo[Order]{
-			Name: "confirm",
-			Key: func(j *Order) string {
-				return fsmimpl.EffectKey(j.ID, j.Customer, j.Sum, j.Rush, j.Kind.String())
-			},
-		},
+		Asks: []*fsmimpl.EffectInfo[Order]{{Name: "confirm", Key: func(j *Order) string {
+			return fsmimpl.EffectKey(j.ID, j.Customer, j.Sum, j.Rush, j.Kind.String())
+		}}},
 	}
 
 	opCharge = &fsmimpl.Operation[Order]{
 		Name: "charge", Stored: "charge", Event: "charge", By: fsmimpl.ByCaller,
 		From:  []string{"placed"},
 		Moves: []fsmimpl.Move{{From: "placed", To: "charging"}},
-		Effect: &fsmimpl.EffectInfo[Order]{
-			Name: "charge_card",
-		},
-		Then: "charge_done",
+		Asks:  []*fsmimpl.EffectInfo[Order]{{Name: "charge_card", Then: "charge_done"}},
 	}
 
 	opChargeDone = &fsmimpl.Operation[Order]{
@@ -372,13 +366,9 @@ var (
 		Name: "ship", Stored: "ship", Event: "ship", By: fsmimpl.ByCaller,
 		From:  []string{"charged"},
 		Moves: []fsmimpl.Move{{From: "charged", To: "shipped"}},
-		Effect: &fsmimpl.EffectInfo[Order]{
-			Name:   "book",
-			Atomic: true,
-			Key: func(j *Order) string {
-				return j.Customer
-			},
-		},
+		Asks: []*fsmimpl.EffectInfo[Order]{{Name: "book", Atomic: true, Key: func(j *Order) string {
+			return j.Customer
+		}}},
 	}
 
 	opGiveUp = &fsmimpl.Operation[Order]{

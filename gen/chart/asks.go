@@ -1,0 +1,31 @@
+package chart
+
+import "github.com/fsmgen/fsmgen/spec"
+
+// asked says what a step asks for, and what follows it.
+func asked(asks []*spec.Effect, then *spec.OperationRef) []string {
+	var lines []string
+	for _, e := range asks {
+		how := "at least once"
+		switch {
+		case e.Atomic:
+			how = "in the same transaction"
+		case e.Then != nil:
+			how += ", then " + e.Then.Operation.Name
+		}
+		lines = append(lines, "effect "+e.Name, how)
+	}
+	if then != nil {
+		lines = append(lines, "then "+then.Operation.Name)
+	}
+	return lines
+}
+
+// asks adds to the condition of a branch what it asks for, where the picture tells that.
+func (c *Chart) asks(b *spec.Branch, cond string) []string {
+	lines := []string{cond}
+	if c.Detail == Full {
+		lines = append(lines, asked(b.Asks, b.Then)...)
+	}
+	return lines
+}

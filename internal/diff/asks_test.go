@@ -1,0 +1,75 @@
+package diff_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fsmgen/fsmgen/internal/diff"
+)
+
+const asks = `
+fsm: 1
+machine: ticket
+entity: Ticket
+otherwise: reject
+fields:
+  urgent: {type: bool}
+states:
+  open: {}
+  sending: {}
+  solved: {terminal: true}
+operations:
+  ask: {creates: open, set: {urgent: input}}
+  solve:
+    from: open
+    %s
+    choose:
+      - {when: urgent == true, to: sending%s}
+      - {to: solved%s}
+  sent: {by: system, from: sending, to: solved}
+  over: {by: system, from: sending, to: solved}
+`
+
+// What asks for an effect, under which key and with which step behind it, are changes of their own.
+func TestAsks(t *testing.T) {
+	t.Parallel()
+	text := func(parts ...string) string { return fmt.Sprintf(asks, parts[0], parts[1], parts[2]) }
+	for name, c := range map[string]struct {
+		old, next []string
+		want      string
+	}{
+		"to one branch": {[]string{"effect: {name: mail, key: id}", "", ""}, []string{"", ", effect: {name: mail, key: id}", ""},
+			"FSM710 effect mail is asked for by other steps of solve"},
+		"to another branch": {[]string{"", ", effect: {name: mail}", ""}, []string{"", "", ", effect: {name: mail}"},
+			"FSM710 effect mail is asked for by other steps of solve"},
+		"one more in the list": {[]string{"effect: {name: mail}", "", ""}, []string{"effect: [{name: mail}, {name: ring}]", "", ""},
+			"FSM712 the key of effect mail is machine, id, revision and name, it was machine, id and revision; FSM710 solve has the effect ring"},
+		"another step behind it": {[]string{"", ", effect: {name: mail, then: sent}", ""}, []string{"", ", effect: {name: mail, then: over}", ""},
+			"FSM710 effect mail is followed by over, it was followed by sent"},
+		"another step behind a branch": {[]string{"", ", then: sent", ""}, []string{"", ", then: over", ""},
+			"FSM710 other operations follow the branches of solve"},
+		"the same": {[]string{"effect: [{name: mail}]", "", ""}, []string{"effect: {name: mail}", "", ""}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := diff.Machines(parse("old.yaml", text(c.old...)), parse("new.yaml", text(c.next...)))
+			var got []string
+			for _, x := range r.Changes {
+				if strings.HasPrefix(x.Code, "FSM710") || strings.HasPrefix(x.Code, "FSM712") {
+					got = append(got, x.Code+" "+x.Message)
+				}
+			}
+			want := []string{}
+			if c.want != "" {
+				want = strings.Split(c.want, "; ")
+			}
+			slices.Sort(got)
+			slices.Sort(want)
+			if !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}

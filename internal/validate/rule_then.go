@@ -1,0 +1,141 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// askRules look at the effects that one step asks for.
+var askRules = []Rule{
+	{
+		Code: "FSM024", Name: "two effects of one name and key", Severity: spec.Error, Run: doubleAsk, Choice: true,
+		Doc: `One step asks for two effects of one name with one key. Whoever performs them takes the second for a retry of the first, so
+one of them is never done. Each branch asks for the effects of its operation, too. Leave one of them out, or add to a key what
+tells them apart.`,
+	},
+}
+
+func doubleAsk(p *Pass) {
+	for _, op := range p.Machine.Operations {
+		told := map[*spec.Effect]bool{}
+		for _, b := range append([]*spec.Branch{nil}, op.Choose...) {
+			asked := op.Asked(b)
+			for i, e := range asked {
+				j := slices.IndexFunc(asked[:i], func(x *spec.Effect) bool { return x.Name == e.Name && sameKey(x, e) })
+				if j < 0 || told[e] {
+					continue
+				}
+				told[e] = true
+				p.report(finding{pos: e.NamePos, mark: e.Name, hint: "leave one of them out, or add to a key what tells them apart", related: also(asked[j].NamePos, "the first one")},
+					"a step of %s asks for effect %s twice with the same key", op.Name, e.Name)
+			}
+		}
+	}
+}
+
+// sameKey reports whether the keys of two effects of one name are always the same.
+func sameKey(a, b *spec.Effect) bool {
+	return a.Named == b.Named && slices.EqualFunc(a.Key, b.Key, func(x, y spec.FieldRef) bool { return x.Field == y.Field }) ||
+		len(a.Key) > 0 && len(b.Key) > 0 && slices.EqualFunc(a.Key, b.Key, func(x, y spec.FieldRef) bool { return x.Field == y.Field })
+}
+
+// follower is an operation that follows steps of another one.
+type follower struct {
+	ref *spec.OperationRef
+	of  func(v spec.Move) bool // the steps that it follows
+}
+
+// followers lists what follows the steps of an operation: in their transaction, or when an
+// effect was performed.
+func followers(op *spec.Operation) []follower {
+	var list []follower
+	if op.Then != nil {
+		list = append(list, follower{op.Then, func(spec.Move) bool { return true }})
+	}
+	for _, b := range op.Choose {
+		if b.Then != nil {
+			list = append(list, follower{b.Then, func(v spec.Move) bool { return v.Branch == b }})
+		}
+	}
+	for _, e := range op.AllAsks() {
+		if e.Then != nil {
+			list = append(list, follower{e.Then, func(v spec.Move) bool { return slices.Contains(op.Asked(v.Branch), e) }})
+		}
+	}
+	return list
+}
+
+func impossibleThen(p *Pass) {
+	for _, op := range p.Machine.Operations {
+		for _, f := range followers(op) {
+			impossible(p, op, f)
+		}
+	}
+}
+
+func impossible(p *Pass, op *spec.Operation, f follower) {
+	next := f.ref.Operation
+	at := func(hint string) finding {
+		return finding{pos: f.ref.Pos, mark: next.Name, hint: hint, related: also(next.Pos, "%s is declared here", next.Name)}
+	}
+	if len(next.Creates) > 0 {
+		p.report(at("name an operation with `from`"), "%s makes a record, so it cannot follow %s", next.Name, op.Name)
+		return
+	}
+	if next.By != spec.BySystem {
+		p.report(at("add `by: system` to "+next.Name), "%s is not run by the system, so it cannot follow %s", next.Name, op.Name)
+	}
+	for _, in := range next.Inputs {
+		if !in.Type.Optional {
+			p.report(at("make the input optional, or set the field to a value that needs none"),
+				"%s needs the input %s, and a step of `then` has none", next.Name, in.Name)
+		}
+	}
+	if cycle := thenCycle(op, next); cycle != nil {
+		p.report(at("end the chain"), "the chain of `then` comes back: %s", strings.Join(cycle, " -> "))
+	}
+	var states []string
+	for _, v := range op.Moves() {
+		if f.of(v) && p.Machine.Class(v.To, next) == spec.Reject && !slices.Contains(states, v.To.Name) {
+			states = append(states, v.To.Name)
+		}
+	}
+	if len(states) == 0 {
+		return
+	}
+	more := at(fmt.Sprintf("list %s under `from` of %s", enumerate(states, "and"), next.Name))
+	if n := len(next.From); n > 0 {
+		more.fix = p.Machine.Beside(next.From[n-1].Pos, commas(states))
+	}
+	p.report(more,
+		"%s is not possible in %s, which %s leads to", next.Name, plural("state", states), op.Name)
+}
+
+// thenCycle returns the names of a chain that starts with the operation, goes on with another
+// one and comes back to the first, or nil. A cycle further on is reported at its own members.
+func thenCycle(op, next *spec.Operation) []string {
+	seen := map[*spec.Operation]bool{}
+	var walk func(o *spec.Operation) []string
+	walk = func(o *spec.Operation) []string {
+		if o == op {
+			return []string{o.Name}
+		}
+		if seen[o] {
+			return nil
+		}
+		seen[o] = true
+		for _, f := range followers(o) {
+			if rest := walk(f.ref.Operation); rest != nil {
+				return append([]string{o.Name}, rest...)
+			}
+		}
+		return nil
+	}
+	if rest := walk(next); rest != nil {
+		return append([]string{op.Name}, rest...)
+	}
+	return nil
+}

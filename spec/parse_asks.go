@@ -1,0 +1,39 @@
+package spec
+
+// asks reads `effect`: one mapping, or a list of them.
+func (p *parser) asks(o *object) []*astEffect {
+	n := o.node("effect")
+	if n == nil {
+		return nil
+	}
+	nodes := []*node{n}
+	if n.kind == listNode {
+		if nodes = n.items; len(nodes) == 0 {
+			p.add(codeValue, n.pos, 2, "write `- {name: ...}` for each effect, or remove the key", "%s: the list is empty", o.at("effect"))
+		}
+	}
+	var list []*astEffect
+	for _, n := range nodes {
+		eo := p.object(n, o.at("effect"), "name", "key", "atomic", "then")
+		if eo == nil {
+			continue
+		}
+		if len(nodes) == 1 {
+			eo.anchor = o.values["effect"].key.word()
+		}
+		eo.require("name")
+		pos := n.pos
+		if o.node("effect").kind == mapNode {
+			pos = o.keys["effect"]
+		}
+		list = append(list, &astEffect{
+			pos:    pos,
+			name:   eo.name("name"),
+			key:    eo.some("key", eo.wordOrWords("key"), "name a field, or remove the key: then it is machine, id and revision"),
+			atomic: eo.flag("atomic"),
+			then:   eo.word("then"),
+			thenAt: eo.keys["then"],
+		})
+	}
+	return list
+}

@@ -1,0 +1,158 @@
+package spec
+
+import "cmp"
+
+// bindAsks binds the effects of an operation and of its branches, and what follows
+// them and the operation itself.
+func (r *resolver) bindAsks(o *Operation, a *astOperation) {
+	o.Asks = r.asks(a.asks, len(a.asks) > 1)
+	o.Then = r.follower(a.then)
+	for i, e := range o.Asks {
+		if e.Then != nil && o.Then != nil {
+			r.twoFollowers(o, a.asks[i], a.keys["then"])
+		}
+	}
+	if o.Then != nil && len(a.asks) > 0 {
+		r.oldFollower(o, a)
+	}
+}
+
+// asks binds effects. The default key of one that is not the operation's only effect
+// ends with its name.
+func (r *resolver) asks(list []*astEffect, named bool) []*Effect {
+	var out []*Effect
+	for _, a := range list {
+		e := &Effect{Pos: a.pos, NamePos: a.name.pos, Name: a.name.text, Key: r.effectKey(a.key), Atomic: a.atomic, Named: named, Then: r.follower(a.then)}
+		if e.Atomic && e.Then != nil {
+			r.add(codeTogether, a.thenAt, len("then"), "write `then` beside the effect: that step follows in the same transaction",
+				"effect %s is atomic, so no step can wait for its delivery", e.Name)
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+func (r *resolver) follower(w word) *OperationRef {
+	if !w.given() {
+		return nil
+	}
+	if then, ok := lookup(r, &r.operations, w); ok {
+		return &OperationRef{w.pos, then}
+	}
+	return nil
+}
+
+// bindBranchAsks binds the effects of a branch, and what follows it.
+func (r *resolver) bindBranchAsks(o *Operation, b *astBranch, out *Branch) {
+	out.Asks, out.Then = r.asks(b.asks, true), r.follower(b.then)
+	if out.Then == nil {
+		for _, e := range out.Asks {
+			if o.Then != nil && !e.Atomic {
+				r.add(codeTogether, e.Pos, 1, "leave `then` of the operation to the other branches, or write it within the effect",
+					"operation %s: `then` is a step of the same transaction, and effect %s is performed after that", o.Name, e.Name).
+					related(o.Then.Pos, "%s follows each step", o.Then.Operation.Name)
+				return
+			}
+		}
+		return
+	}
+	if o.Then != nil {
+		r.add(codeTogether, b.keys["then"], len("then"), "keep it at each branch that needs it, or at the operation for all",
+			"operation %s: `then` stands at the operation and at this branch", o.Name).related(o.Then.Pos, "%s follows each step here", o.Then.Operation.Name)
+	}
+	for _, e := range o.Asked(out) {
+		if !e.Atomic {
+			r.add(codeTogether, b.keys["then"], len("then"), "write it within the effect: `effect: {name: "+e.Name+", then: "+out.Then.Operation.Name+"}`",
+				"operation %s: `then` is a step of the same transaction, and effect %s is performed after that", o.Name, e.Name).
+				related(e.Pos, "the effect")
+			return
+		}
+	}
+}
+
+// twoFollowers reports a step that another one follows at once, and one more later.
+func (r *resolver) twoFollowers(o *Operation, a *astEffect, then Pos) {
+	r.add(codeTogether, a.thenAt, len("then"), "keep one of them", "operation %s: `then` stands in effect %s and beside it", o.Name, a.name.text).
+		related(then, "beside it")
+}
+
+// oldFollower reports `then` beside an effect that is performed after the transaction, and
+// offers to write it within the effect.
+func (r *resolver) oldFollower(o *Operation, a *astOperation) {
+	var after *Effect
+	for _, e := range o.Asks {
+		if !e.Atomic && after == nil {
+			after = e
+		}
+		if e.Then != nil {
+			return // told already
+		}
+	}
+	if after == nil {
+		return
+	}
+	next := o.Then.Operation.Name
+	d := r.add(codeTogether, a.keys["then"], len("then"), "write it within the effect: `effect: {name: "+after.Name+", then: "+next+"}`",
+		"operation %s: `then` is a step of the same transaction, and effect %s is performed after that", o.Name, after.Name)
+	d.related(after.Pos, "the effect")
+	if out, in := r.m.Without(o.Then.Pos), r.m.After(after.NamePos, "then: "+next); out != nil && in != nil {
+		d.Fix = append(out, in...)
+	}
+}
+
+// checkAsks reports steps that ask for what does not go together. It runs when all branches
+// are bound.
+func (r *resolver) checkAsks(o *Operation) {
+	steps := []*Branch{nil}
+	for _, b := range o.Choose {
+		if b.Same || b.To != nil {
+			steps = append(steps, b)
+		}
+	}
+	told := map[*Effect]bool{}
+	for _, b := range steps {
+		asked := o.Asked(b)
+		first := Waited(asked)
+		for _, e := range asked {
+			if e.Then != nil && e != first && !told[e] {
+				told[e] = true
+				r.add(codeTogether, e.Then.Pos, len(e.Then.Operation.Name), "let one effect of the step have `then`: when its record goes on, the other delivery is dropped",
+					"operation %s: a step waits for one effect at most, and would wait for %s and for %s", o.Name, first.Name, e.Name).
+					related(first.Then.Pos, "the step after %s", first.Name)
+			}
+		}
+	}
+	for _, e := range o.AllAsks() {
+		f := o.Ask(e.Name)
+		if f != e && !told[e] && followerOf(f) != followerOf(e) {
+			pos, mark := e.NamePos, e.Name
+			r.add(codeTogether, pos, len(mark), "give one of them another name, or the same `then`",
+				"operation %s: effect %s is followed by %s here and by %s in another step: nothing tells its deliveries apart",
+				o.Name, e.Name, cmp.Or(followerOf(e), "nothing"), cmp.Or(followerOf(f), "nothing")).related(f.NamePos, "the other step")
+		}
+	}
+}
+
+func followerOf(e *Effect) string {
+	if e.Then == nil {
+		return ""
+	}
+	return e.Then.Operation.Name
+}
+
+// checkAtomic reports effects of one name of which some are atomic and some are not: they
+// are one method of the application.
+func (r *resolver) checkAtomic() {
+	first := map[string]*Effect{}
+	for _, o := range r.m.Operations {
+		for _, e := range o.AllAsks() {
+			switch f := first[e.Name]; {
+			case f == nil:
+				first[e.Name] = e
+			case f.Atomic != e.Atomic:
+				r.add(codeTogether, e.NamePos, len(e.Name), "give one of them another name",
+					"effect %s is atomic in one place and not in another, and it is one method of the application", e.Name).related(f.NamePos, "the other place")
+			}
+		}
+	}
+}
