@@ -7,13 +7,13 @@ func asked(asks []*spec.Effect, then *spec.OperationRef) []string {
 	var lines []string
 	for _, e := range asks {
 		how := "at least once"
-		switch {
-		case e.Atomic:
+		if e.Atomic {
 			how = "in the same transaction"
-		case e.Then != nil:
-			how += ", then " + e.Then.Operation.Name
 		}
 		lines = append(lines, "effect "+e.Name, how)
+		if e.Then != nil {
+			lines = append(lines, "then "+e.Then.Operation.Name)
+		}
 	}
 	if then != nil {
 		lines = append(lines, "then "+then.Operation.Name)

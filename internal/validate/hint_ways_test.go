@@ -152,6 +152,7 @@ var ways = []way{
 		return list
 	}).weaker(),
 	says("remove it: the field is built in").by(here),
+	says("remove it: nothing is written by such a branch").by(here),
 	says("remove it here: the operation changes the field for each of its branches").by(here),
 	says("take <> out of `require` of <>").weaker().by(here),
 	says("add `rev` to the key").by(func(e *edit, _ []string) []string {
