@@ -12,8 +12,8 @@ import (
 var askRules = []Rule{
 	{
 		Code: "FSM024", Name: "two effects of one name and key", Severity: spec.Error, Run: doubleAsk, Choice: true,
-		Doc: `One step asks for two effects of one name with one key. Whoever performs them takes the second for a retry of the first, so
-one of them is never done. Each branch asks for the effects of its operation, too. Leave one of them out, or add to a key what
+		Doc: `One step asks for two effects of one name with one key. The application takes the second for a retry of the first, so one of
+them is never performed. Each branch asks for the effects of its operation, too. Leave one of them out, or add to a key what
 tells them apart.`,
 	},
 }
