@@ -337,10 +337,24 @@ func (x *played[R]) performed(want []string) string {
 		}
 		got = append(got, text)
 	}
-	if !slices.Equal(want, got) {
+	if !slices.Equal(ordered(want), ordered(got)) {
 		return fmt.Sprintf("the effects %q were performed, want %q", got, want)
 	}
 	return ""
+}
+
+// ordered sorts the effects that were delivered, which have no order among each other.
+func ordered(effects []string) []string {
+	var atomic, delivered []string
+	for _, e := range effects {
+		if strings.Contains(e, inTransaction) {
+			atomic = append(atomic, e)
+		} else {
+			delivered = append(delivered, e)
+		}
+	}
+	slices.Sort(delivered)
+	return append(atomic, delivered...)
 }
 
 // stored compares the record and its log in the store.
