@@ -29,7 +29,7 @@ func (s *store) asks(o *spec.Operation, pair func(name string, value jen.Code)) 
 		pair("Then", jen.Lit(o.Then.Operation.Name))
 	}
 	branches := asking(o)
-	if branches == nil || len(branches) == 0 {
+	if len(branches) == 0 {
 		return
 	}
 	pair("Branches", jen.Index().Add(raw("fsmimpl.Branch[%s]", s.n.Record)).ValuesFunc(func(g *jen.Group) {
@@ -64,9 +64,6 @@ func (s *store) effectInfo(e *spec.Effect) *jen.Statement {
 	fields := []jen.Code{jen.Id("Name").Op(":").Lit(e.Name)}
 	if e.Atomic {
 		fields = append(fields, jen.Id("Atomic").Op(":").True())
-	}
-	if e.Named && len(e.Key) == 0 {
-		fields = append(fields, jen.Id("Named").Op(":").True())
 	}
 	if e.Then != nil {
 		fields = append(fields, jen.Id("Then").Op(":").Lit(e.Then.Operation.Name))

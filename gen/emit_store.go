@@ -221,12 +221,9 @@ func (s *store) effectDoc(e *spec.Effect) string {
 			if user := s.n.op(o).Method; !slices.Contains(users, user) {
 				users = append(users, user)
 			}
-			key := "machine, id and revision"
-			switch {
-			case len(x.Key) > 0:
+			key := "machine, id, revision and name"
+			if len(x.Key) > 0 {
 				key = list(fieldNames(x.Key), "and")
-			case x.Named:
-				key = "machine, id, revision and name"
 			}
 			if !slices.Contains(keys, key) {
 				keys = append(keys, key)

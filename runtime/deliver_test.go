@@ -58,7 +58,7 @@ func TestEffectOutlivesItsRevision(t *testing.T) {
 	m, err := fsm.NewMachine(t.Context(), store, d, effects(
 		func(_ context.Context, _ fsm.Tx, p storetest.Parcel, key string, e fsm.Event) error {
 			seen = append(seen, p)
-			if key != "parcel/p1/4" || e.Operation != "dispatch" {
+			if key != "parcel/p1/4/carry" || e.Operation != "dispatch" {
 				t.Errorf("key %q, event %+v", key, e)
 			}
 			return nil

@@ -191,7 +191,7 @@ func TestObserverOfDelivery(t *testing.T) {
 	if n, err := m.Deliver(t.Context()); n != 0 || !errors.Is(err, broken) {
 		t.Fatal(n, err)
 	}
-	seen.want(t, "parcel.dispatch!carry id=p1 request=parcel/p1/4 actor=ann calls=0", "= [] replayed=0 no road")
+	seen.want(t, "parcel.dispatch!carry id=p1 request=parcel/p1/4/carry actor=ann calls=0", "= [] replayed=0 no road")
 
 	fail = nil
 	later, err := fsm.NewMachine(t.Context(), store, storetest.Descriptor(storetest.Schema()), effects(nil),
@@ -207,7 +207,7 @@ func TestObserverOfDelivery(t *testing.T) {
 		t.Fatal(n, err)
 	}
 	seen.want(t,
-		"parcel.dispatch!carry id=p1 request=parcel/p1/4 actor=ann calls=0", "= [] replayed=0",
+		"parcel.dispatch!carry id=p1 request=parcel/p1/4/carry actor=ann calls=0", "= [] replayed=0",
 		"parcel.arrive id=p1 request=sys:arrive:4 actor=system calls=1", "= [p1/5:arrive] replayed=0")
 }
 

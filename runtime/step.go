@@ -122,11 +122,7 @@ func (m *Machine[R]) effectKey(s *step[R], effect *fsmimpl.EffectInfo[R]) string
 	if effect.Key != nil {
 		return effect.Key(&s.rec)
 	}
-	key := m.schema.Machine + "/" + s.row.ID + "/" + strconv.FormatInt(s.row.Rev, 10)
-	if effect.Named {
-		key += "/" + effect.Name
-	}
-	return key
+	return m.schema.Machine + "/" + s.row.ID + "/" + strconv.FormatInt(s.row.Rev, 10) + "/" + effect.Name
 }
 
 // simple reports whether the step of op is one write that needs no other.

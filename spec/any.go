@@ -23,7 +23,7 @@ func (p *parser) factList(n *node, at, key string, single, alternatives bool) []
 				out = append(out, f)
 			}
 		case key == "any":
-			p.add(codeTogether, item.pos, 1, "write its facts as items of this list, or name them in guards of their own", 
+			p.add(codeTogether, item.pos, 1, "write its facts as items of this list, or name them in guards of their own",
 				"%s: `any` stands in no other `any`", at)
 		default:
 			p.add(codeTogether, item.pos, 1, "make a guard of it, and name that under `require`: a pick then passes over records that it refuses",

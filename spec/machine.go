@@ -499,8 +499,7 @@ type Effect struct {
 	Pos     Pos
 	NamePos Pos
 	Name    string
-	Key     []FieldRef // fields, or ID and Rev of the machine; empty: machine/id/rev
-	Named   bool       // an empty key ends with the name
+	Key     []FieldRef // fields, or ID and Rev of the machine; empty: machine/id/rev/name
 	Atomic  bool
 	Then    *OperationRef // the step that notes the delivery; nil without one
 }

@@ -23,7 +23,7 @@ func Parse(file string, src []byte) (*Machine, Diagnostics) {
 	if m == nil || r.found.HasErrors() {
 		return nil, r.found
 	}
-	m.File, m.Source = file, src
+	m.File = file
 	m.Hash = hashMachine(m)
 	return m, r.found
 }
@@ -61,7 +61,7 @@ func (r *reporter) parse(src []byte) *Machine {
 	if ast == nil {
 		return nil
 	}
-	return resolve(r, ast)
+	return resolve(r, ast, src)
 }
 
 func (p *parser) machine(root *node) *astMachine {

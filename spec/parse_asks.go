@@ -29,7 +29,7 @@ func (p *parser) asks(o *object) []*astEffect {
 		list = append(list, &astEffect{
 			pos:    pos,
 			name:   eo.name("name"),
-			key:    eo.some("key", eo.wordOrWords("key"), "name a field, or remove the key: then it is machine, id and revision"),
+			key:    eo.some("key", eo.wordOrWords("key"), "name a field, or remove the key: then it is machine, id, revision and name"),
 			atomic: eo.flag("atomic"),
 			then:   eo.word("then"),
 			thenAt: eo.keys["then"],

@@ -67,11 +67,11 @@ func lookup[T any](r *resolver, t *table[T], w word) (T, bool) {
 	return v, ok
 }
 
-func resolve(rep *reporter, ast *astMachine) *Machine {
+func resolve(rep *reporter, ast *astMachine, src []byte) *Machine {
 	r := &resolver{
 		reporter: rep, ast: ast,
 		m: &Machine{
-			derived: new(derived), Allow: ast.allow,
+			derived: new(derived), Allow: ast.allow, Source: src,
 			Pos: ast.machine.pos, Name: ast.machine.text, Entity: ast.entity.text, Version: ast.version, Doc: ast.doc.text,
 			RequestsAt: ast.requestsAt,
 			RequestID:  demand(ast.requestID), ExpectedRev: demand(ast.expectedRev), Otherwise: otherwise(ast.otherwise),

@@ -1,11 +1,14 @@
 package spec
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // bindAsks binds the effects of an operation and of its branches, and what follows
 // them and the operation itself.
 func (r *resolver) bindAsks(o *Operation, a *astOperation) {
-	o.Asks = r.asks(a.asks, len(a.asks) > 1)
+	o.Asks = r.asks(a.asks)
 	o.Then = r.follower(a.then)
 	for i, e := range o.Asks {
 		if e.Then != nil && o.Then != nil {
@@ -17,12 +20,14 @@ func (r *resolver) bindAsks(o *Operation, a *astOperation) {
 	}
 }
 
-// asks binds effects. The default key of one that is not the operation's only effect
-// ends with its name.
-func (r *resolver) asks(list []*astEffect, named bool) []*Effect {
+// asks binds effects.
+func (r *resolver) asks(list []*astEffect) []*Effect {
 	var out []*Effect
 	for _, a := range list {
-		e := &Effect{Pos: a.pos, NamePos: a.name.pos, Name: a.name.text, Key: r.effectKey(a.key), Atomic: a.atomic, Named: named, Then: r.follower(a.then)}
+		e := &Effect{
+			Pos: a.pos, NamePos: a.name.pos, Name: a.name.text, Key: r.effectKey(a.key),
+			Atomic: a.atomic, Then: r.follower(a.then),
+		}
 		if e.Atomic && e.Then != nil {
 			r.add(codeTogether, a.thenAt, len("then"), "write `then` beside the effect: that step follows in the same transaction",
 				"effect %s is atomic, so no step can wait for its delivery", e.Name)
@@ -44,7 +49,7 @@ func (r *resolver) follower(w word) *OperationRef {
 
 // bindBranchAsks binds the effects of a branch, and what follows it.
 func (r *resolver) bindBranchAsks(o *Operation, b *astBranch, out *Branch) {
-	out.Asks, out.Then = r.asks(b.asks, true), r.follower(b.then)
+	out.Asks, out.Then = r.asks(b.asks), r.follower(b.then)
 	if out.Then == nil {
 		for _, e := range out.Asks {
 			if o.Then != nil && !e.Atomic {
@@ -58,21 +63,28 @@ func (r *resolver) bindBranchAsks(o *Operation, b *astBranch, out *Branch) {
 	}
 	if o.Then != nil {
 		r.add(codeTogether, b.keys["then"], len("then"), "keep it at each branch that needs it, or at the operation for all",
-			"operation %s: `then` stands at the operation and at this branch", o.Name).related(o.Then.Pos, "%s follows each step here", o.Then.Operation.Name)
+			"operation %s: `then` stands at the operation and at this branch", o.Name).
+			related(o.Then.Pos, "%s follows each step here", o.Then.Operation.Name)
 	}
 	for _, e := range o.Asked(out) {
-		if !e.Atomic {
-			r.add(codeTogether, b.keys["then"], len("then"), "write it within the effect: `effect: {name: "+e.Name+", then: "+out.Then.Operation.Name+"}`",
-				"operation %s: `then` is a step of the same transaction, and effect %s is performed after that", o.Name, e.Name).
-				related(e.Pos, "the effect")
-			return
+		if e.Atomic {
+			continue
 		}
+		hint := "write it within the effect: `effect: {name: " + e.Name + ", then: " + out.Then.Operation.Name + "}`"
+		if slices.Contains(o.Asks, e) {
+			hint = "move the effect to the branches that have no `then`"
+		}
+		r.add(codeTogether, b.keys["then"], len("then"), hint,
+			"operation %s: `then` is a step of the same transaction, and effect %s is performed after that", o.Name, e.Name).
+			related(e.Pos, "the effect")
+		return
 	}
 }
 
 // twoFollowers reports a step that another one follows at once, and one more later.
 func (r *resolver) twoFollowers(o *Operation, a *astEffect, then Pos) {
-	r.add(codeTogether, a.thenAt, len("then"), "keep one of them", "operation %s: `then` stands in effect %s and beside it", o.Name, a.name.text).
+	r.add(codeTogether, a.thenAt, len("then"), "keep one of them",
+		"operation %s: `then` stands in effect %s and beside it", o.Name, a.name.text).
 		related(then, "beside it")
 }
 
@@ -116,7 +128,8 @@ func (r *resolver) checkAsks(o *Operation) {
 		for _, e := range asked {
 			if e.Then != nil && e != first && !told[e] {
 				told[e] = true
-				r.add(codeTogether, e.Then.Pos, len(e.Then.Operation.Name), "let one effect of the step have `then`: when its record goes on, the other delivery is dropped",
+				r.add(codeTogether, e.Then.Pos, len(e.Then.Operation.Name),
+					"let one effect of the step have `then`: when its record goes on, the other delivery is dropped",
 					"operation %s: a step waits for one effect at most, and would wait for %s and for %s", o.Name, first.Name, e.Name).
 					related(first.Then.Pos, "the step after %s", first.Name)
 			}
@@ -151,7 +164,8 @@ func (r *resolver) checkAtomic() {
 				first[e.Name] = e
 			case f.Atomic != e.Atomic:
 				r.add(codeTogether, e.NamePos, len(e.Name), "give one of them another name",
-					"effect %s is atomic in one place and not in another, and it is one method of the application", e.Name).related(f.NamePos, "the other place")
+					"effect %s is atomic in one place and not in another, and it is one method of the application", e.Name).
+					related(f.NamePos, "the other place")
 			}
 		}
 	}

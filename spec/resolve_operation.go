@@ -159,7 +159,9 @@ func (r *resolver) branch(o *Operation, a *astOperation, b *astBranch, from, cre
 	}
 	out.When = r.facts(b.when, scope{op: o, broken: a.inputsBroken})
 	out.Effects = r.effects(o, a, &b.effects, o.Effects)
-	r.bindBranchAsks(o, b, out)
+	if !b.recordOnly && !b.reject.given() {
+		r.bindBranchAsks(o, b, out)
+	}
 	return out
 }
 

@@ -1,15 +1,19 @@
 package diff
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/fsmgen/fsmgen/spec"
 )
 
-const askedTwice = "deliver what waits in the outbox before the change; an effect that was delivered under the old key may come again under the new one"
+const askedTwice = "deliver what waits in the outbox before the change; " +
+	"an effect that was delivered under the old key may come again under the new one"
 
 // asks compares the effects that the steps of an operation ask for, by their names.
 func (c *comparison) asks(o, n *spec.Operation) {
+	c.askOrder(o, n)
 	old, next := askList(o), askList(n)
 	if len(old) == 1 && len(next) == 1 && old[0].Name != next[0].Name {
 		c.report("FSM712", at{old[0].Pos, next[0].Pos}, askedTwice, "the effect of %s is %s, it was %s", n.Name, next[0].Name, old[0].Name)
@@ -20,9 +24,11 @@ func (c *comparison) asks(o, n *spec.Operation) {
 		a, b := p.old, p.next
 		switch {
 		case a == nil:
-			c.report("FSM710", at{o.Pos, b.Pos}, "implement it in Effects; records that are past it do not get it", "%s has the effect %s", n.Name, b.Name)
+			c.report("FSM710", at{o.Pos, b.Pos}, "implement it in Effects; records that are past it do not get it",
+				"%s has the effect %s", n.Name, b.Name)
 		case b == nil:
-			c.report("FSM712", at{a.Pos, n.Pos}, "deliver what waits in the outbox before the change: nothing performs it afterwards", "%s no longer has the effect %s", n.Name, a.Name)
+			c.report("FSM712", at{a.Pos, n.Pos}, "deliver what waits in the outbox before the change: nothing performs it afterwards",
+				"%s no longer has the effect %s", n.Name, a.Name)
 		default:
 			c.ask(o, n, a, b)
 		}
@@ -37,29 +43,16 @@ func askList(o *spec.Operation) []*spec.Effect {
 // ask compares one effect.
 func (c *comparison) ask(o, n *spec.Operation, a, b *spec.Effect) {
 	where := at{a.Pos, b.Pos}
-	key := func(e *spec.Effect, word func(spec.FieldRef) string) string {
-		switch {
-		case len(e.Key) > 0:
-			return names(e.Key, word)
-		case e.Named:
-			return "machine, id, revision and name"
-		}
-		return "machine, id and revision"
-	}
-	keys := func(o *spec.Operation, name string, word func(spec.FieldRef) string) (list []string) {
-		for _, e := range o.AllAsks() {
-			if text := key(e, word); e.Name == name && !slices.Contains(list, text) {
-				list = append(list, text)
-			}
-		}
-		return list
-	}
+	old, next := askings(o, a.Name), askings(n, b.Name)
+	x, y := rekeyed(old, next)
 	switch {
-	case !slices.Equal(keys(o, a.Name, fieldWord), keys(n, b.Name, fieldWord)):
-		c.report("FSM712", where, askedTwice, "the key of effect %s is %s, it was %s", b.Name, key(b, fieldName), key(a, fieldName))
+	case x != nil:
+		c.report("FSM712", at{x.Pos, y.Pos}, askedTwice, "the key of effect %s is %s, it was %s", b.Name, keyText(y, fieldName), keyText(x, fieldName))
 	case len(b.Key) == 1 && b.Key[0].Field.Type.Optional && !a.Key[0].Field.Type.Optional:
 		c.report("FSM712", where, "make the field mandatory, or add `id` to the key",
 			"the key of effect %s is %q where %s is absent, which it could not be: such effects share one key", b.Name, "-", b.Key[0].Field.Name)
+	case !slices.EqualFunc(old, next, asking.is):
+		c.report("FSM710", where, "records that are past the step do not get it", "effect %s is asked for by other steps of %s", b.Name, n.Name)
 	}
 	if a.Atomic != b.Atomic {
 		word := "runs after the commit, it ran within"
@@ -68,27 +61,97 @@ func (c *comparison) ask(o, n *spec.Operation, a, b *spec.Effect) {
 		}
 		c.report("FSM712", where, askedTwice, "effect %s %s", b.Name, word)
 	}
-	if x, y := followWord(a.Then), followWord(b.Then); x != y {
+	switch x, y := followWord(a.Then), followWord(b.Then); {
+	case x == y:
+	case a.Then == nil:
+		c.report("FSM712", where, "deliver what waits in the outbox before the change: a delivery that a step follows is dropped when its record goes on",
+			"effect %s is followed by %s, it was followed by %s", b.Name, y, x)
+	default:
 		c.report("FSM710", where, "", "effect %s is followed by %s, it was followed by %s", b.Name, y, x)
-	}
-	if x, y := askers(o, a.Name), askers(n, b.Name); !slices.Equal(x, y) {
-		c.report("FSM710", where, "records that are past the step do not get it", "effect %s is asked for by other steps of %s", b.Name, n.Name)
 	}
 }
 
-// askers lists the steps of an operation that ask for an effect, those of whole branches: all
-// of them, or some.
-func askers(o *spec.Operation, name string) (list []string) {
-	is := func(e *spec.Effect) bool { return e.Name == name }
-	if slices.ContainsFunc(o.Asks, is) {
-		return []string{"all"}
-	}
-	for _, b := range o.Choose {
-		if slices.ContainsFunc(b.Asks, is) {
-			list = append(list, branchWords(b))
+// asking is a place where steps ask for an effect: all of an operation, or those of one branch.
+type asking struct {
+	step string
+	*spec.Effect
+}
+
+func (x asking) is(y asking) bool {
+	return x.step == y.step && keyText(x.Effect, fieldWord) == keyText(y.Effect, fieldWord)
+}
+
+// askings lists where an operation asks for an effect, sorted by the steps.
+func askings(o *spec.Operation, name string) (list []asking) {
+	add := func(step string, asks []*spec.Effect) {
+		for _, e := range asks {
+			if e.Name == name {
+				list = append(list, asking{step, e})
+			}
 		}
 	}
+	add("all", o.Asks)
+	for _, b := range o.Choose {
+		add(stepWords(b), b.Asks)
+	}
+	slices.SortStableFunc(list, func(x, y asking) int { return cmp.Compare(x.step, y.step) })
 	return list
+}
+
+// stepWords tells the steps of a branch by when they are taken.
+func stepWords(b *spec.Branch) string {
+	return fmt.Sprintf("from %q when %q", stateWords(b.From), sorted(b.When, factWords))
+}
+
+// rekeyed returns an effect whose key is gone, and one that stands in its place: at the same
+// step, or at any where that step asks for none.
+func rekeyed(old, next []asking) (lost, now *spec.Effect) {
+	for _, x := range old {
+		mates := slices.DeleteFunc(slices.Clone(next), func(y asking) bool { return y.step != x.step })
+		if len(mates) == 0 {
+			mates = next
+		}
+		key := keyText(x.Effect, fieldWord)
+		if slices.ContainsFunc(mates, func(y asking) bool { return keyText(y.Effect, fieldWord) == key }) {
+			continue
+		}
+		fresh := slices.IndexFunc(mates, func(y asking) bool { return !slices.ContainsFunc(old, y.is) })
+		return x.Effect, mates[max(fresh, 0)].Effect
+	}
+	return nil, nil
+}
+
+// keyText tells the key of an effect.
+func keyText(e *spec.Effect, word func(spec.FieldRef) string) string {
+	if len(e.Key) > 0 {
+		return names(e.Key, word)
+	}
+	return "machine, id, revision and name"
+}
+
+// askOrder compares the order in which steps ask for effects.
+func (c *comparison) askOrder(o, n *spec.Operation) {
+	order := func(o *spec.Operation) map[string][]string {
+		list := map[string][]string{"all": askNames(o.Asks)}
+		for _, b := range o.Choose {
+			list[stepWords(b)] = askNames(b.Asks)
+		}
+		return list
+	}
+	old, next := order(o), order(n)
+	for step, x := range old {
+		if y := next[step]; !slices.Equal(x, y) && slices.Equal(slices.Sorted(slices.Values(x)), slices.Sorted(slices.Values(y))) {
+			c.report("FSM710", at{o.Pos, n.Pos}, "", "the effects of %s run in another order", n.Name)
+			return
+		}
+	}
+}
+
+func askNames(asks []*spec.Effect) (names []string) {
+	for _, e := range asks {
+		names = append(names, e.Name)
+	}
+	return names
 }
 
 func followWord(r *spec.OperationRef) string {

@@ -56,7 +56,7 @@ func TestAsks(t *testing.T) {
 			t.Errorf("it asks for %q, want %q", got, want)
 		}
 	}
-	is(s.does(s.call("start", nil)), "make_pod pods/a/1")
+	is(s.does(s.call("start", nil)), "make_pod pods/a/1/make_pod")
 	is(s.does(s.call("fail", nil)), "note pods/a/2/note", "tell pods/a/2/tell")
 	is(s.does(s.call("fail", nil)), "note pods/a/3/note", "tell pods/a/3/tell", `tell "a"/2`, "again pods/a/3/again")
 	is(s.does(s.call("fail", nil)), "note pods/a/4/note", "tell pods/a/4/tell", "delete_pods pods/a/4/delete_pods")

@@ -15,11 +15,7 @@ import (
 // absent part is a hyphen.
 func EffectKey(m *spec.Machine, e *spec.Effect, r Record) string {
 	if len(e.Key) == 0 {
-		key := fmt.Sprintf("%s/%s/%d", m.Name, r.ID, r.Rev)
-		if e.Named {
-			key += "/" + e.Name
-		}
-		return key
+		return fmt.Sprintf("%s/%s/%d/%s", m.Name, r.ID, r.Rev, e.Name)
 	}
 	parts := make([]string, len(e.Key))
 	for i, k := range e.Key {

@@ -176,10 +176,7 @@ func branches(o *spec.Operation) (list []string) {
 func asked(list []*spec.Effect) []string {
 	var texts []string
 	for _, e := range list {
-		key := "machine, id and revision"
-		if e.Named {
-			key = "machine, id, revision and name"
-		}
+		key := "machine, id, revision and name"
 		if len(e.Key) > 0 {
 			var names []string
 			for _, f := range e.Key {

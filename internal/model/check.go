@@ -164,8 +164,10 @@ type happened struct {
 	to     *spec.State
 }
 
-// counted is an effect that may happen once for each group.
+// counted is an effect that may happen once for each group, from whatever branch of its
+// operation.
 type counted struct {
+	op     *spec.Operation
 	effect *spec.Effect
 	key    int
 }
@@ -283,8 +285,14 @@ func newChecker(m *spec.Machine, o Options) *checker {
 		for _, e := range op.AllAsks() {
 			waits = waits || !e.Atomic
 			if !e.OfRecord() && (e.Atomic || o.EffectOnce) {
-				c.counts[e] = len(c.effects)
-				c.effects = append(c.effects, &counted{e, c.t.keyOf[keyName(e.Key)]})
+				one := slices.IndexFunc(c.effects, func(x *counted) bool {
+					return x.op == op && x.effect.Name == e.Name && keyName(x.effect.Key) == keyName(e.Key)
+				})
+				if one < 0 {
+					one = len(c.effects)
+					c.effects = append(c.effects, &counted{op, e, c.t.keyOf[keyName(e.Key)]})
+				}
+				c.counts[e] = one
 			}
 		}
 		var guards []peers

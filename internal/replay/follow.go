@@ -1,6 +1,9 @@
 package replay
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -16,12 +19,15 @@ func (r *record) took(op *spec.Operation, known bool, d interp.Decision, decided
 	asked, then := op.AllAsks(), op.Followers()
 	if decided {
 		asked, then = d.Asks, nil
-		if r.pending = d.Then; d.Then != nil {
-			r.follow = append(r.follow, d.Then)
+		if d.Then != nil {
+			r.pending = append(r.pending, d.Then)
 		}
-	} else if op.Then != nil {
-		r.pending = op.Then.Operation
+	} else if always(op) {
+		for _, t := range then {
+			r.pending = append(r.pending, t.Operation)
+		}
 	}
+	r.follow = slices.Clone(r.pending)
 	for _, t := range then {
 		r.follow = append(r.follow, t.Operation)
 	}
@@ -30,4 +36,22 @@ func (r *record) took(op *spec.Operation, known bool, d interp.Decision, decided
 			r.follow = append(r.follow, e.Then.Operation)
 		}
 	}
+}
+
+// always reports whether another step follows each step of an operation in its transaction.
+func always(op *spec.Operation) bool {
+	return op.Then != nil || len(op.Choose) > 0 && !slices.ContainsFunc(op.Choose, func(b *spec.Branch) bool {
+		return (b.Same || b.To != nil) && b.Then == nil
+	})
+}
+
+// named tells operations of which one is meant.
+func named(list []*spec.Operation) string {
+	var names []string
+	for _, o := range list {
+		if !slices.Contains(names, o.Name) {
+			names = append(names, o.Name)
+		}
+	}
+	return strings.Join(names, " or ")
 }

@@ -105,7 +105,7 @@ type record struct {
 	rev, n  int64
 	line    int               // of the last event
 	op      *spec.Operation   // of the last transition; nil when the machine does not know it
-	pending *spec.Operation   // follows op in its transaction and is yet to come, or nil
+	pending []*spec.Operation // one of them follows op in its transaction and is yet to come
 	follow  []*spec.Operation // what may follow op: in its transaction, or its effect
 	purged  bool
 	stepped uint32 // chain of the last transition
@@ -207,13 +207,13 @@ func (c *checker) line(number int, text []byte) {
 func (c *checker) end() {
 	var open []*record
 	for _, r := range c.records {
-		if r.pending != nil {
+		if len(r.pending) > 0 {
 			open = append(open, r)
 		}
 	}
 	slices.SortFunc(open, func(a, b *record) int { return a.line - b.line })
 	for _, r := range open {
 		c.number, c.event = r.line, fsm.Event{ID: r.rec.ID, Rev: r.rev}
-		c.say(RuleThen, "%s is followed by %s in the same transaction; the log ends without it", r.op.Name, r.pending.Name)
+		c.say(RuleThen, "%s is followed by %s in the same transaction; the log ends without it", r.op.Name, named(r.pending))
 	}
 }

@@ -224,9 +224,10 @@ func (c *checker) edge(fact gen.OperationFact) {
 func (c *checker) then(r *record) {
 	e := &c.event
 	switch {
-	case r.pending != nil && (e.Operation != r.pending.Stored() || e.Cause == "" && e.RequestID != ""):
+	case len(r.pending) > 0 && (!slices.ContainsFunc(r.pending, func(o *spec.Operation) bool { return o.Stored() == e.Operation }) ||
+		e.Cause == "" && e.RequestID != ""):
 		c.say(RuleThen, "%s of line %d is followed by %s in the same transaction, but this is %q",
-			r.op.Name, r.line, r.pending.Name, e.Operation)
+			r.op.Name, r.line, named(r.pending), e.Operation)
 	case e.Cause == "" || e.Version != c.m.Version:
 	case r.op == nil || r.op.Stored() != e.Cause:
 		c.say(RuleThen, "its cause is %q, which is not the step before it", e.Cause)

@@ -157,7 +157,7 @@ var ways = []way{
 	says("take <> out of `require` of <>").weaker().by(here),
 	says("add `rev` to the key").by(func(e *edit, _ []string) []string {
 		i := e.at(e.d.Pos)
-		return []string{e.src[:i] + strings.Replace(e.src[i:], "key: [", "key: [rev, ", 1)}
+		return []string{e.src[:i] + strings.ReplaceAll(e.src[i:], "key: [", "key: [rev, ")}
 	}),
 	says("where one <> for all is meant, write `allow: {FSM208: <why>}` on <>").by(tree(func(x *place) bool {
 		*in(x.root, "operations", x.a[2], "allow", "FSM208") = *value("one for all")
@@ -306,6 +306,7 @@ var ways = []way{
 	says("declare the field `optional`").weaker(),
 	says("write it within the effect: `effect: {name: <>, then: <>}`"),
 	says("write `then` beside the effect: that step follows in the same transaction"),
+	says("move the effect to the branches that have no `then`"),
 	says("keep it at each branch that needs it"),
 	says("at the operation for all"),
 	says("leave `then` of the operation to the other branches"),

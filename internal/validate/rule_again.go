@@ -60,8 +60,11 @@ func repeatedKey(p *Pass) {
 	m := p.Machine
 	out := leaving(m)
 	for _, op := range m.Operations {
-		for _, e := range op.AllAsks() {
-			repeated(p, out, op, e)
+		all := op.AllAsks()
+		for i, e := range all {
+			if !slices.ContainsFunc(all[:i], func(x *spec.Effect) bool { return sameAsk(x, e) }) {
+				repeated(p, out, op, e)
+			}
 		}
 	}
 }
@@ -76,12 +79,16 @@ func repeated(p *Pass, out map[*spec.State][]spec.Move, op *spec.Operation, e *s
 	kept := func(v spec.Move) bool {
 		return !slices.ContainsFunc(e.Key, func(r spec.FieldRef) bool { return renews(m, v, r.Field) })
 	}
+	asks := func(v spec.Move) bool {
+		return slices.ContainsFunc(op.Asked(v.Branch), func(x *spec.Effect) bool { return sameAsk(x, e) })
+	}
+	again := func(w spec.Move) bool { return asks(w) && kept(w) }
 	for _, v := range op.Moves() {
-		if !slices.Contains(op.Asked(v.Branch), e) || !kept(v) || onlyOnce(m, v) {
+		if !asks(v) || onlyOnce(m, v) {
 			continue
 		}
 		back := func(s *spec.State) bool {
-			return slices.ContainsFunc(op.Moves(), func(w spec.Move) bool { return w.Source() == s && slices.Contains(op.Asked(w.Branch), e) })
+			return slices.ContainsFunc(op.Moves(), func(w spec.Move) bool { return w.Source() == s && again(w) })
 		}
 		if state := follow(out, []*spec.State{v.To}, kept, back); state != nil {
 			p.report(finding{pos: op.Pos, mark: op.Name, related: also(v.Pos, "the record goes to %s here", v.To.Name),

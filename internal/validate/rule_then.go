@@ -24,22 +24,24 @@ func doubleAsk(p *Pass) {
 		for _, b := range append([]*spec.Branch{nil}, op.Choose...) {
 			asked := op.Asked(b)
 			for i, e := range asked {
-				j := slices.IndexFunc(asked[:i], func(x *spec.Effect) bool { return x.Name == e.Name && sameKey(x, e) })
+				j := slices.IndexFunc(asked[:i], func(x *spec.Effect) bool { return sameAsk(x, e) })
 				if j < 0 || told[e] {
 					continue
 				}
 				told[e] = true
-				p.report(finding{pos: e.NamePos, mark: e.Name, hint: "leave one of them out, or add to a key what tells them apart", related: also(asked[j].NamePos, "the first one")},
+				p.report(finding{
+					pos: e.NamePos, mark: e.Name, hint: "leave one of them out, or add to a key what tells them apart",
+					related: also(asked[j].NamePos, "the first one"),
+				},
 					"a step of %s asks for effect %s twice with the same key", op.Name, e.Name)
 			}
 		}
 	}
 }
 
-// sameKey reports whether the keys of two effects of one name are always the same.
-func sameKey(a, b *spec.Effect) bool {
-	return a.Named == b.Named && slices.EqualFunc(a.Key, b.Key, func(x, y spec.FieldRef) bool { return x.Field == y.Field }) ||
-		len(a.Key) > 0 && len(b.Key) > 0 && slices.EqualFunc(a.Key, b.Key, func(x, y spec.FieldRef) bool { return x.Field == y.Field })
+// sameAsk reports whether two effects have one name and the same key.
+func sameAsk(a, b *spec.Effect) bool {
+	return a.Name == b.Name && slices.EqualFunc(a.Key, b.Key, func(x, y spec.FieldRef) bool { return x.Field == y.Field })
 }
 
 // follower is an operation that follows steps of another one.

@@ -6,8 +6,7 @@ import "slices"
 type EffectInfo[R any] struct {
 	Name   string
 	Atomic bool
-	Named  bool              // the key machine/id/rev ends with the name
-	Key    func(r *R) string // the idempotency key; nil: machine/id/rev
+	Key    func(r *R) string // the idempotency key; nil: machine/id/rev/name
 	Then   string            // specification name of the operation that notes the delivery; empty when none
 }
 

@@ -62,9 +62,9 @@ type Outcome = fsm.Outcome[CheckRun]
 
 // Effects does the work outside the record. The application implements it.
 type Effects interface {
-	// SendRerequested is the effect of Rerequest; key is made of machine, id
-	// and revision. It runs after the commit, at least once: again after an
-	// error and after a crash, so it must recognise a key that it has seen.
+	// SendRerequested is the effect of Rerequest; key is made of machine, id,
+	// revision and name. It runs after the commit, at least once: again after
+	// an error and after a crash, so it must recognise a key that it has seen.
 	SendRerequested(ctx context.Context, j CheckRun, key string, e fsm.Event) error
 }
 

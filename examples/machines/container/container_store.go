@@ -57,21 +57,21 @@ type Outcome = fsm.Outcome[Container]
 
 // Effects does the work outside the record. The application implements it.
 type Effects interface {
-	// MakeEnvironment is the effect of Create; key is made of machine, id and
-	// revision. It runs after the commit, at least once: again after an error
-	// and after a crash, so it must recognise a key that it has seen.
+	// MakeEnvironment is the effect of Create; key is made of machine, id,
+	// revision and name. It runs after the commit, at least once: again after
+	// an error and after a crash, so it must recognise a key that it has seen.
 	MakeEnvironment(ctx context.Context, j Container, key string, e fsm.Event) error
 	// UndoEnvironment is the effect of FailCreate, Destroy and Delete; key is
-	// made of machine, id and revision. It runs after the commit, at least
-	// once: again after an error and after a crash, so it must recognise a key
-	// that it has seen.
+	// made of machine, id, revision and name. It runs after the commit, at
+	// least once: again after an error and after a crash, so it must recognise
+	// a key that it has seen.
 	UndoEnvironment(ctx context.Context, j Container, key string, e fsm.Event) error
-	// RunProgram is the effect of Start; key is made of machine, id and
-	// revision. It runs after the commit, at least once: again after an error
+	// RunProgram is the effect of Start; key is made of machine, id, revision
+	// and name. It runs after the commit, at least once: again after an error
 	// and after a crash, so it must recognise a key that it has seen.
 	RunProgram(ctx context.Context, j Container, key string, e fsm.Event) error
-	// SendSignal is the effect of Kill; key is made of machine, id and
-	// revision. It runs after the commit, at least once: again after an error
+	// SendSignal is the effect of Kill; key is made of machine, id, revision
+	// and name. It runs after the commit, at least once: again after an error
 	// and after a crash, so it must recognise a key that it has seen.
 	SendSignal(ctx context.Context, j Container, key string, e fsm.Event) error
 }

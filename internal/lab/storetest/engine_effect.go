@@ -276,7 +276,7 @@ var effectTests = []test{
 			d.Errorf("performed %q before Deliver", got)
 		}
 		d.must(d.Apply(d.ctx, sent, Touch(Meta{Actor: "ann"}, instant)))
-		if got, err := d.deliver(1); err != nil || got != "notify parcel/p1/4 p1@4" {
+		if got, err := d.deliver(1); err != nil || got != "notify parcel/p1/4/notify p1@4" {
 			d.Errorf("performed %q, %v", got, err)
 		}
 		if got, err := d.deliver(0); err != nil || got != "" {
@@ -296,7 +296,7 @@ var effectTests = []test{
 		}
 		got, err := d.deliver(1)
 		d.effectError(err, "notify", "p1")
-		if got != "notify parcel/p1/4 p1@4; notify parcel/p2/4 p2@4" {
+		if got != "notify parcel/p1/4/notify p1@4; notify parcel/p2/4/notify p2@4" {
 			d.Errorf("performed %q", got)
 		}
 		for _, wait := range []time.Duration{time.Second, 2 * time.Second, 3 * time.Second, 3 * time.Second} {
@@ -307,7 +307,7 @@ var effectTests = []test{
 			d.tick(time.Microsecond)
 			got, err := d.deliver(0)
 			d.effectError(err, "notify", "p1")
-			if got != "notify parcel/p1/4 p1@4" {
+			if got != "notify parcel/p1/4/notify p1@4" {
 				d.Errorf("performed %q", got)
 			}
 		}
@@ -501,7 +501,7 @@ var effectTests = []test{
 		d.start()
 		out := d.must(d.Apply(d.ctx, d.shelve("p1", "a"), Dispatch(Meta{})))
 		d.must(d.Apply(d.ctx, out, Send(Meta{})))
-		if got, err := d.deliver(1); err != nil || got != "notify parcel/p1/5 p1@5" {
+		if got, err := d.deliver(1); err != nil || got != "notify parcel/p1/5/notify p1@5" {
 			d.Errorf("performed %q, %v; want notify only", got, err)
 		}
 		if got := d.outbox(instant.AddDate(1, 0, 0), 10); got != "" {

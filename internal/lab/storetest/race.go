@@ -266,7 +266,7 @@ var raceTests = []test{
 		if err := errors.Join(errs...); err != nil {
 			d.Error(err)
 		}
-		if got := d.performed(); strings.Count(got, "carry") != 3 {
+		if got := d.performed(); strings.Count(got, "/carry ") != 3 {
 			d.Errorf("performed %q, want each once", got)
 		}
 		if counts, err := d.Count(d.ctx, "sent"); err != nil || counts["sent"] != 3 {
