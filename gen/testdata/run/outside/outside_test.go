@@ -106,7 +106,7 @@ func TestWorld(t *testing.T) {
 	if want := []string{`"` + charged.ID + `"/"ann"/7/false/"goods"`}; !reflect.DeepEqual(w.confirmed, want) {
 		t.Errorf("confirmed %q, expected %q", w.confirmed, want)
 	}
-	if want := []string{"outside/" + charged.ID + "/2"}; !reflect.DeepEqual(w.charged, want) {
+	if want := []string{"outside/" + charged.ID + "/2/charge_card"}; !reflect.DeepEqual(w.charged, want) {
 		t.Errorf("charged %q, expected %q", w.charged, want)
 	}
 

@@ -65,8 +65,8 @@ type Effects[T any] interface {
 	// and kind. It runs after the commit, at least once: again after an error
 	// and after a crash, so it must recognise a key that it has seen.
 	Confirm(ctx context.Context, j Order, key string, e fsm.Event) error
-	// ChargeCard is the effect of Charge; key is made of machine, id and
-	// revision. It runs after the commit, at least once: again after an error
+	// ChargeCard is the effect of Charge; key is made of machine, id, revision
+	// and name. It runs after the commit, at least once: again after an error
 	// and after a crash, so it must recognise a key that it has seen.
 	ChargeCard(ctx context.Context, j Order, key string, e fsm.Event) error
 	// Book is the effect of Ship; key is made of customer. It runs in the
