@@ -16,8 +16,9 @@ import (
 // call it regularly, from as many processes as you like; they converge, since
 // each step belongs to the revision that was read.
 //
-// A record that has moved on, or that a guard or a rule of uniqueness holds
-// back, is passed over: its time comes when what is in its way has gone. A
+// A record that has moved on, that a guard or a rule of uniqueness holds back, or for which
+// a program has recorded the same call at this revision, is passed over: its time comes
+// when what is in its way has gone. A
 // record that cannot be loaded, and any other error of one record, is told in
 // the error at the end and keeps no other record from being swept; an
 // error of the store ends the sweep. Where several records of one operation fail in
@@ -195,6 +196,8 @@ func passable(err error) bool {
 	}
 	switch r.Code {
 	case ErrStale, ErrWrongState, ErrTerminal, ErrGuard, ErrNotUnique, ErrNotFound, ErrPurged:
+		return true
+	case ErrRequestReused: // a program has made the call at this revision, for a reason of its own
 		return true
 	}
 	return false

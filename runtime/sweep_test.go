@@ -85,6 +85,43 @@ func TestSweepPassesOver(t *testing.T) {
 	}
 }
 
+// What a program has recorded at a revision for reasons of its own stands in the way of no
+// start and of no sweep: they would write the same call without a reason.
+func TestSweepPassesOverWhatIsRecorded(t *testing.T) {
+	t.Parallel()
+	store := newStore()
+	open(t, store, storetest.Schema())
+	kept := func(p *storetest.Parcel, _ string, _ []int64, _ time.Time) (fsmimpl.Step, error) {
+		return fsmimpl.Step{From: p.State, To: p.State, RecordOnly: true}, nil
+	}
+	d, ops := changed(map[string]func(*fsmimpl.Operation[storetest.Parcel]){
+		"release": func(op *fsmimpl.Operation[storetest.Parcel]) {
+			op.System = func(*storetest.Parcel, time.Time) (fsmimpl.Call[storetest.Parcel], error) {
+				c := storetest.Release()
+				c.Decide = kept
+				return c, nil
+			}
+		},
+	})
+	m, err := fsm.NewMachine(t.Context(), store, d, effects(nil), fixed())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
+	out = must(t)(m.Apply(t.Context(), out, storetest.Hold(meta(""), "a", start)))
+	c := storetest.Release()
+	c.Operation, c.Decide, c.Reason = ops["release"], kept, "by hand"
+	if out = must(t)(m.Apply(t.Context(), out, c)); !out.RecordOnly {
+		t.Fatal("the call was not recorded only")
+	}
+	if n, err := m.Startup(t.Context()); n != 0 || err != nil {
+		t.Errorf("started %d, %v", n, err)
+	}
+	if n, err := m.Sweep(t.Context()); n != 0 || err != nil {
+		t.Errorf("swept %d, %v", n, err)
+	}
+}
+
 // A sweep whose context ends does not go on: neither with other records nor with
 // other operations.
 func TestSweepEndsWithItsContext(t *testing.T) {

@@ -28,7 +28,11 @@ func (c *comparison) operationGone(o *spec.Operation) {
 		}
 	}
 	hint := rename("operation", o.Stored(), o.Name, list)
-	c.report("FSM703", at{old: o.Pos}, hint, "operation %s is gone", o.Name)
+	if n := c.next.Operation(o.Name); n != nil && n.Stored() != o.Stored() { // callers do not notice
+		c.report("FSM701", at{o.Pos, n.Pos}, hint, "operation %s is no longer known as %s: the log holds it", o.Name, o.Stored())
+	} else {
+		c.report("FSM703", at{old: o.Pos}, hint, "operation %s is gone", o.Name)
+	}
 	if !writes(c.next, o.StoredEvent()) {
 		c.report("FSM701", at{old: eventPlace(o)}, "readers of the log know it; keep the event name with the operation that takes its place",
 			"event %s is gone: the log holds it", o.Event)

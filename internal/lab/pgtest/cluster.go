@@ -74,7 +74,7 @@ func ServeRun() (url string, stop func(), err error) {
 	if os.Getenv("FSMGEN_POSTGRES_URL") != "" {
 		return "", nil, ErrNoServer
 	}
-	c := &cluster{settings: []string{"max_connections=1000"}, name: fmt.Sprint("pgtest-run-", os.Getuid())}
+	c := &cluster{name: fmt.Sprint("pgtest-run-", os.Getuid())}
 	url, err = c.acquire()
 	if errors.Is(err, errNoPrograms) {
 		err = ErrNoServer
@@ -162,7 +162,7 @@ func (c *cluster) boot(bin string) error {
 // launch starts the server on the data that there is, and waits until it answers.
 func (c *cluster) launch(bin string) error {
 	args := []string{"-D", filepath.Join(c.dir, "data"), "-k", c.dir, "-h", "",
-		"-c", "fsync=off", "-c", "max_connections=200"} // nobody cuts the power; a killed server loses nothing by it
+		"-c", "fsync=off", "-c", "max_connections=1000"} // nobody cuts the power; a killed server loses nothing by it
 	for _, setting := range c.settings {
 		args = append(args, "-c", setting)
 	}
