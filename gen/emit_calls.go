@@ -118,12 +118,7 @@ func mayRecord(o *spec.Operation, from *spec.State) bool {
 // engineCalls reports whether the engine itself issues the operation: by a
 // trigger or as the `then` of another one.
 func (s *store) engineCalls(o *spec.Operation) bool {
-	for _, p := range s.m.Operations {
-		if atOnce, later := p.FollowedBy(o); atOnce || later {
-			return true
-		}
-	}
-	return len(o.Triggers) > 0
+	return len(o.Triggers) > 0 || len(s.m.Leaders(o)) > 0
 }
 
 // hasSource reports whether somebody must make up the inputs of the calls that

@@ -60,11 +60,40 @@ func (o *Operation) Followers() []*OperationRef {
 	return list
 }
 
-// FollowedBy reports whether a step of another operation may follow one of o: in its
-// transaction, and with the delivery of an effect.
-func (o *Operation) FollowedBy(next *Operation) (atOnce, later bool) {
-	is := func(r *OperationRef) bool { return r != nil && r.Operation == next }
-	return slices.ContainsFunc(o.Followers(), is), slices.ContainsFunc(o.AllAsks(), func(e *Effect) bool { return is(e.Then) })
+// Leader is an operation whose steps another one may follow: in their transaction, or with
+// the delivery of an effect.
+type Leader struct {
+	Operation     *Operation
+	AtOnce, Later bool
+}
+
+// leadersKey is the key of what leads to each operation.
+type leadersKey struct{}
+
+// Leaders lists the operations whose steps an operation may follow, in the order of the file.
+func (m *Machine) Leaders(next *Operation) []Leader {
+	return Derived(m, leadersKey{}, func(m *Machine) map[*Operation][]Leader {
+		of := map[*Operation][]Leader{}
+		for _, o := range m.Operations {
+			lead := func(r *OperationRef, how func(*Leader)) {
+				list := of[r.Operation]
+				if len(list) == 0 || list[len(list)-1].Operation != o {
+					list = append(list, Leader{Operation: o})
+				}
+				how(&list[len(list)-1])
+				of[r.Operation] = list
+			}
+			for _, r := range o.Followers() {
+				lead(r, func(l *Leader) { l.AtOnce = true })
+			}
+			for _, e := range o.AllAsks() {
+				if e.Then != nil {
+					lead(e.Then, func(l *Leader) { l.Later = true })
+				}
+			}
+		}
+		return of
+	})[next]
 }
 
 // Ask returns the effect of that name that a step of the operation may ask for, or nil.

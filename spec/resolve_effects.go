@@ -289,6 +289,10 @@ func (r *resolver) inputValue(o *Operation, a *astOperation, f *Field, t Type, v
 		return out, false
 	}
 	if in.Type.Optional {
+		if f.Type.Kind == KindSet && t.Kind != KindSet {
+			r.at(codeValue, v.text, "make input "+name+" required", "input %s may be absent, and a member of set %s must be there", name, f.Name)
+			return out, false
+		}
 		if !t.Optional {
 			hint := "make the input required"
 			if len(o.Creates) == 0 {

@@ -225,16 +225,10 @@ func (c *Chart) who(o *spec.Operation) []string {
 
 // leader returns the operation that o follows by `then`, if there is just one.
 func (c *Chart) leader(o *spec.Operation) string {
-	name := ""
-	for _, p := range c.Machine.Operations {
-		if atOnce, later := p.FollowedBy(o); atOnce || later {
-			if name != "" {
-				return ""
-			}
-			name = p.Name
-		}
+	if list := c.Machine.Leaders(o); len(list) == 1 {
+		return list[0].Operation.Name
 	}
-	return name
+	return ""
 }
 
 // recordedOnly says for each state which operations it records without a change.

@@ -104,15 +104,11 @@ func actorText(a spec.Actor) string {
 // unexported reports whether only the delivery of an effect leads to the
 // operation, so that the generated package has no method for it.
 func unexported(m *spec.Machine, o *spec.Operation) bool {
-	after := false
-	for _, p := range m.Operations {
-		atOnce, later := p.FollowedBy(o)
-		if atOnce {
-			return false
-		}
-		after = after || later
+	list := m.Leaders(o)
+	if slices.ContainsFunc(list, func(l spec.Leader) bool { return l.AtOnce }) {
+		return false
 	}
-	return after && o.By == spec.BySystem && len(o.Triggers) == 0
+	return len(list) > 0 && o.By == spec.BySystem && len(o.Triggers) == 0
 }
 
 func (c *comparison) event(o, n *spec.Operation) {

@@ -3,6 +3,7 @@ package interp_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/fsmgen/fsmgen/internal/interp"
@@ -107,8 +108,8 @@ func TestInternalAsks(t *testing.T) {
 	if interp.Internal(m, deleted) {
 		t.Error("deleted follows stop at once, and yet nobody may call it")
 	}
-	m.Operation("stop").Choose[0].Then = nil
-	if !interp.Internal(m, deleted) {
+	m = parse(t, strings.Replace(pods, ", then: deleted}\n      - {to: gone}", "}\n      - {to: gone}", 1))
+	if deleted = m.Operation("deleted"); !interp.Internal(m, deleted) {
 		t.Error("deleted follows an effect alone, and yet everybody may call it")
 	}
 }

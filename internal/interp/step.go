@@ -326,12 +326,11 @@ func Deliver(m *spec.Machine, w World, d Delivery, at time.Time) (Outcome, World
 // for the time of one.
 func Internal(m *spec.Machine, op *spec.Operation) bool {
 	reached := len(op.Triggers) > 0
-	for _, o := range m.Operations {
-		atOnce, later := o.FollowedBy(op)
-		if atOnce {
+	for _, l := range m.Leaders(op) {
+		if l.AtOnce {
 			return false
 		}
-		reached = reached || later
+		reached = true
 	}
 	for _, t := range op.Triggers {
 		if t.After != nil && slices.ContainsFunc(op.Require, func(r *spec.Requirement) bool { return asksTime(r, t.After) }) {

@@ -304,6 +304,11 @@ var ways = []way{
 		return true
 	})),
 	says("declare the field `optional`").weaker(),
+	says("make input <> required").by(tree(func(x *place) bool {
+		in := in(operation(x.root, x.chain), "input", x.a[1])
+		in.Value = strings.TrimPrefix(in.Value, "optional ")
+		return true
+	})),
 	says("write it within the effect: `effect: {name: <>, then: <>}`"),
 	says("write `then` beside the effect: that step follows in the same transaction"),
 	says("move the effect to the branches that have no `then`"),
