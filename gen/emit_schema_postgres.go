@@ -361,6 +361,8 @@ func (s *schemaText) postgresEventHasRow() {
             OR NOT EXISTS (SELECT 1 FROM `+log+` AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0)`,
 			"%s is not finished and cannot be purged", id)
 		body = append(body, "        RETURN NULL;", "    END IF;")
+	} else {
+		add("    ", `NEW."operation" = '`+markPurge+`'`, "%s is not finished and cannot be purged", id)
 	}
 	add("    ", "NOT "+row, noRow, id, `NEW."rev"`)
 	add("    ", `NOT EXISTS (SELECT 1 FROM `+log+` AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = NEW."n" - 1 AND e."to_state" = NEW."to_state")`,
