@@ -48,8 +48,8 @@ func (p *Package[R]) words(t *testing.T) {
 	demanded := func(version int, id, rev string) string {
 		return fmt.Sprintf("version %d, request id %s, expected revision %s", version, id, rev)
 	}
-	got := demanded(int(schema.Version), demands[schema.RequestID], demands[schema.ExpectedRev])
-	if want := demanded(int(p.Version), p.RequestID, p.ExpectedRev); got != want {
+	got := demanded(schema.Version, demands[schema.RequestID], demands[schema.ExpectedRev])
+	if want := demanded(p.Version, p.RequestID, p.ExpectedRev); got != want {
 		t.Errorf("%s; want %s", got, want)
 	}
 }
