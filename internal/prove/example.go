@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -163,7 +164,8 @@ func (w *world) datum(v value) Datum {
 	case spec.KindJSON:
 		d.Text = w.texts[n]
 		if _, constant := w.part.texts[d.Text]; !constant {
-			d.Text = `"` + d.Text + `"`
+			text, _ := json.Marshal(d.Text) // a text is JSON
+			d.Text = string(text)
 		}
 	case spec.KindEnum:
 		d.Text = w.words[n]

@@ -41,7 +41,7 @@ var kinds = []struct {
 	{"unique, dedupe_by", []string{" unique ", "drop unique", ": drop dedupe_by"}, false},
 	{"event name", []string{": the event of "}, false},
 	{"on_refusal", []string{": a refusal is recorded or not"}, false},
-	{"trigger, then", []string{"trigger ", ": drop then"}, false},
+	{"trigger, then", []string{"trigger ", ": drop then", ": drop the effect "}, false},
 	{"a value", []string{": later", ": one more", ": the opposite", " twice", ": input or ", ": reset "}, false},
 }
 
