@@ -244,6 +244,11 @@ func answer(m *spec.Machine, c world.Case) string {
 	}
 	out, w, refusal := interp.Step(m, w, call)
 	told += fmt.Sprint(refusal, out.RecordOnly, out.Existing, shown(nil, out.Record))
+	for _, e := range out.Events {
+		for _, x := range e.Asks {
+			told += x.Name
+		}
+	}
 	for len(w.Outbox) > 0 && refusal == nil {
 		told += w.Outbox[0].Effect.Name + w.Outbox[0].Key
 		out, w, refusal = interp.Deliver(m, w, w.Outbox[0], call.At)
