@@ -333,7 +333,7 @@ func (l *load) verify() verdict {
 			case "bill":
 				bills++
 			case "send":
-				sent[fmt.Sprintf("parcel/%s/%d", p.ID, e.Rev)] = true
+				sent[fmt.Sprintf("parcel/%s/%d/notify", p.ID, e.Rev)] = true
 			}
 		}
 		billed += int(bills)
