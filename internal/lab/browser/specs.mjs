@@ -60,7 +60,7 @@ states:
   sent: {terminal: true}
 operations:
   write: {creates: waiting, set: {address: input}}
-  send: {from: waiting, to: sending, effect: {name: deliver, key: address}, then: done}
+  send: {from: waiting, to: sending, effect: {name: deliver, key: address, then: done}}
   done: {by: system, from: sending, to: sent}
 unique:
   once: {fields: address, in: [waiting, sending, sent], error: known}
