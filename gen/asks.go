@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/dave/jennifer/jen"
@@ -28,6 +29,23 @@ func (s *store) asks(o *spec.Operation, pair func(name string, value jen.Code)) 
 	if o.Then != nil {
 		pair("Then", jen.Lit(o.Then.Operation.Name))
 	}
+	if len(o.Places) > 0 {
+		pair("Places", jen.Index().Add(raw("*fsmimpl.Place[%s]", s.n.Record)).ValuesFunc(func(g *jen.Group) {
+			for _, p := range o.Places {
+				fields := []jen.Code{jen.Id("States").Op(":").Add(raw(stringsExpr(storedStates(p.States))))}
+				if len(p.Enter) > 0 {
+					fields = append(fields, jen.Id("Enter").Op(":").Id("enter"+spec.GoName(p.Name)))
+				}
+				if len(p.Exit) > 0 {
+					fields = append(fields, jen.Id("Exit").Op(":").Id("exit"+spec.GoName(p.Name)))
+				}
+				line(g, len(o.Places) > 1).Values(fields...)
+			}
+			if len(o.Places) > 1 {
+				g.Line()
+			}
+		}))
+	}
 	branches := asking(o)
 	if len(branches) == 0 {
 		return
@@ -45,6 +63,23 @@ func (s *store) asks(o *spec.Operation, pair func(name string, value jen.Code)) 
 		}
 		g.Line()
 	}))
+}
+
+// borders adds what is performed when a record enters or leaves a state or a group.
+func (s *store) borders(f *jen.File) {
+	add := func(word, when string, p *spec.Place, list []*spec.Effect) {
+		if len(list) == 0 {
+			return
+		}
+		name := word + spec.GoName(p.Name)
+		f.Line()
+		f.Add(doc(fmt.Sprintf("%s is performed when a step %s %s.", name, when, p.Name))).
+			Var().Id(name).Op("=").Add(s.effectInfos(list))
+	}
+	for _, p := range s.m.Places() {
+		add("enter", "enters", p, p.Enter)
+		add("exit", "leaves", p, p.Exit)
+	}
 }
 
 // effectInfos describes effects to the engine.

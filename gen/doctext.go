@@ -187,6 +187,14 @@ func operationAfter(n *names, o *spec.Operation) string {
 	for _, e := range o.Asks {
 		texts = append(texts, sentence(askText(n, e)))
 	}
+	for _, p := range o.Places {
+		for _, e := range p.Exit {
+			texts = append(texts, sentence(askText(n, e)+", where it leaves "+p.Name))
+		}
+		for _, e := range p.Enter {
+			texts = append(texts, sentence(askText(n, e)+", where it enters "+p.Name))
+		}
+	}
 	if o.Then != nil {
 		texts = append(texts, sentence(followText(n, o.Then)))
 	}

@@ -26,6 +26,7 @@ func storeFile(m *spec.Machine, n *names, opt Options) ([]byte, error) {
 	s.schema(f)
 	s.outcome(f)
 	s.effects(f)
+	s.borders(f)
 	s.sources(f)
 	s.probes(f)
 	s.machine(f)
@@ -213,12 +214,12 @@ func (s *store) effects(f *jen.File) {
 
 func (s *store) effectDoc(e *spec.Effect) string {
 	var users, keys []string
-	for _, o := range s.m.Operations {
-		for _, x := range o.AllAsks() {
+	of := func(user string, asks []*spec.Effect) {
+		for _, x := range asks {
 			if x.Name != e.Name {
 				continue
 			}
-			if user := s.n.op(o).Method; !slices.Contains(users, user) {
+			if !slices.Contains(users, user) {
 				users = append(users, user)
 			}
 			key := "machine, id, revision and name"
@@ -228,6 +229,16 @@ func (s *store) effectDoc(e *spec.Effect) string {
 			if !slices.Contains(keys, key) {
 				keys = append(keys, key)
 			}
+		}
+	}
+	for _, p := range s.m.Places() {
+		of("entering "+p.Name, p.Enter)
+		of("leaving "+p.Name, p.Exit)
+	}
+	for _, o := range s.m.Operations {
+		of(s.n.op(o).Method, o.Asks)
+		for _, b := range o.Choose {
+			of(s.n.op(o).Method, b.Asks)
 		}
 	}
 	first := fmt.Sprintf("%s is the effect of %s; key is made of %s.", spec.MethodName(e.Name), list(users, "and"), strings.Join(keys, "; or of "))

@@ -225,11 +225,10 @@ func (m *Machine[R]) index() error {
 // followers lists what may follow op: in its transaction, or when an effect was performed.
 func followers[R any](op *fsmimpl.Operation[R]) []string {
 	list := []string{op.Then}
-	asks := op.Asks
 	for _, b := range op.Branches {
-		list, asks = append(list, b.Then), append(asks[:len(asks):len(asks)], b.Asks...)
+		list = append(list, b.Then)
 	}
-	for _, e := range asks {
+	for e := range op.Effects() {
 		list = append(list, e.Then)
 	}
 	return slices.DeleteFunc(list, func(name string) bool { return name == "" })

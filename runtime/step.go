@@ -106,7 +106,7 @@ func (m *Machine[R]) decideStep(s *step[R], c *fsmimpl.Call[R], prev *driver.Row
 	w.Row = &s.row
 	w.Leave = m.leave && prev != nil
 	s.branch = decided.Branch
-	for _, effect := range op.Asked(s.branch) {
+	for _, effect := range op.Asked(s.branch, decided.From, decided.To) {
 		if effect.Atomic {
 			s.atomic = append(s.atomic, effect)
 		} else {

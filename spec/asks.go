@@ -1,22 +1,19 @@
 package spec
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
-// Asked lists the effects that a step of the operation asks for, in their order:
-// those of the operation, then those of the branch that it takes, if any.
-func (o *Operation) Asked(b *Branch) []*Effect {
-	if b == nil || len(b.Asks) == 0 {
-		return o.Asks
-	}
-	return slices.Concat(o.Asks, b.Asks)
-}
-
-// AllAsks lists the effects that steps of the operation may ask for, in the order of
-// the file.
+// AllAsks lists the effects that steps of the operation may ask for: its own, those of its
+// branches, and those of the places that they leave and enter.
 func (o *Operation) AllAsks() []*Effect {
-	all := o.Asks
+	all := slices.Clip(o.Asks)
 	for _, b := range o.Choose {
-		all = append(slices.Clip(all), b.Asks...)
+		all = append(all, b.Asks...)
+	}
+	for _, p := range o.Places {
+		all = append(append(all, p.Exit...), p.Enter...)
 	}
 	return all
 }
@@ -106,14 +103,31 @@ func (o *Operation) Ask(name string) *Effect {
 	return nil
 }
 
-// AllAsks lists the effects of all operations, each name once, in the order of the file.
+// AllEffects lists all effects as they are declared: of groups and states, of operations and
+// their branches, in the order of the file.
+func (m *Machine) AllEffects() []*Effect {
+	var list []*Effect
+	for _, p := range m.Places() {
+		list = append(append(list, p.Enter...), p.Exit...)
+	}
+	for _, o := range m.Operations {
+		list = append(list, o.Asks...)
+		for _, b := range o.Choose {
+			list = append(list, b.Asks...)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *Effect) int {
+		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col))
+	})
+	return list
+}
+
+// AllAsks lists the effects of the machine, each name once, in the order of the file.
 func (m *Machine) AllAsks() []*Effect {
 	var list []*Effect
-	for _, o := range m.Operations {
-		for _, e := range o.AllAsks() {
-			if !slices.ContainsFunc(list, func(x *Effect) bool { return x.Name == e.Name }) {
-				list = append(list, e)
-			}
+	for _, e := range m.AllEffects() {
+		if !slices.ContainsFunc(list, func(x *Effect) bool { return x.Name == e.Name }) {
+			list = append(list, e)
 		}
 	}
 	return list

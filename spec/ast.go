@@ -110,6 +110,7 @@ type astState struct {
 	otherwise       word
 	kind            word
 	probes          list
+	enter, exit     []*astEffect
 }
 
 type astRemoved struct{ name, to word }
@@ -117,6 +118,7 @@ type astRemoved struct{ name, to word }
 type astGroup struct {
 	name, doc      word
 	states, except list
+	enter, exit    []*astEffect
 }
 
 type astGuard struct {

@@ -10,7 +10,9 @@ type Group struct {
 	Pos    Pos // of the name
 	Name   string
 	Doc    string
-	States []*State // in the order of the file
+	States []*State  // in the order of the file
+	Enter  []*Effect // of each step that comes into the group from outside
+	Exit   []*Effect // of each step that leaves it
 }
 
 // groups reads `state_groups`: a list of states, or all but some.
@@ -25,11 +27,12 @@ func (p *parser) groups(o *object, m *astMachine) {
 			}
 			continue
 		}
-		of := p.object(e.value, "group "+e.name.text, "doc", "states", "except")
+		of := p.object(e.value, "group "+e.name.text, "doc", "states", "except", "enter", "exit")
 		if of == nil {
 			continue
 		}
 		g.doc = of.word("doc")
+		g.enter, g.exit = p.asks(of, "enter"), p.asks(of, "exit")
 		g.states = of.some("states", of.words("states"), "name at least one state")
 		g.except = of.some("except", of.words("except"), "name at least one state")
 		if of.has("states") == of.has("except") {

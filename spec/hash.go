@@ -34,6 +34,9 @@ func meaning(m *Machine) string {
 			refSet(s.Present), refSet(s.Absent), refSet(s.ShouldPresent), refSet(s.ShouldAbsent), factSet(s.Invariant), s.Terminal, s.Final, s.Otherwise,
 			nameSet(s.Probes, func(p *Probe) string { return p.Name }))
 	}
+	for i, p := range m.Places() { // a group without effects is but a way to write
+		line("border %d of %s:%s%s", i, nameSet(p.States, func(s *State) string { return s.Name }), asksText("exit", p.Exit, nil), asksText("enter", p.Enter, nil))
+	}
 	for _, x := range m.Removed {
 		line("removed %s to=%s", x.Name, x.To.State.Name)
 	}
@@ -229,7 +232,7 @@ func operationText(o *Operation) string {
 		if len(c.From) > 0 {
 			from = stateSet(c.From)
 		}
-		put("from=%s when=%s to=%s record_only=%t reject=%s %s, ", from, factSet(c.When), targetText(c.To, c.Same), c.RecordOnly, c.Reject, effectsText(&c.Effects)+asksText(c.Asks, c.Then))
+		put("from=%s when=%s to=%s record_only=%t reject=%s %s, ", from, factSet(c.When), targetText(c.To, c.Same), c.RecordOnly, c.Reject, effectsText(&c.Effects)+asksText("effect", c.Asks, c.Then))
 	}
 	put("]")
 	if o.DedupeBy != nil {
@@ -251,12 +254,12 @@ func operationText(o *Operation) string {
 		}
 		return "after " + t.After.Name + " + " + t.Plus.String()
 	}))
-	put("%s", asksText(o.Asks, o.Then))
+	put("%s", asksText("effect", o.Asks, o.Then))
 	return b.String()
 }
 
 // asksText tells effects, each with what follows it, and what follows the step.
-func asksText(asks []*Effect, then *OperationRef) string {
+func asksText(key string, asks []*Effect, then *OperationRef) string {
 	var b strings.Builder
 	put := func(r *OperationRef) {
 		if r != nil {
@@ -264,7 +267,7 @@ func asksText(asks []*Effect, then *OperationRef) string {
 		}
 	}
 	for _, e := range asks {
-		fmt.Fprintf(&b, " effect=%s key=%s atomic=%t", e.Name, nameList(e.Key, refName), e.Atomic)
+		fmt.Fprintf(&b, " %s=%s key=%s atomic=%t", key, e.Name, nameList(e.Key, refName), e.Atomic)
 		put(e.Then)
 	}
 	put(then)

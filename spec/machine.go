@@ -197,6 +197,8 @@ type State struct {
 	Otherwise     Otherwise // OtherwiseUnset: the machine's
 	Kind          StateKind // for pictures alone: it is no part of the meaning
 	Probes        []*Probe
+	Enter         []*Effect // of each step that comes into the state from another one, creations included
+	Exit          []*Effect // of each step that leaves it for another one
 }
 
 // StateKind says what a state means to a reader, for the colours of pictures; "" is
@@ -321,6 +323,7 @@ type Operation struct {
 	Next                *Next
 	Triggers            []Trigger
 	Asks                []*Effect     // of each step, see Asked
+	Places              []*Place      // what its steps may enter or leave, with effects
 	Then                *OperationRef // follows in the same transaction, see Follower
 }
 

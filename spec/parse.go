@@ -302,7 +302,7 @@ func (p *parser) states(o *object, m *astMachine) {
 		if p.empty(e, "state") {
 			continue
 		}
-		so := p.object(e.value, "state "+e.name.text, "doc", "present", "absent", "should", "invariant", "terminal", "final", "otherwise", "kind", "allow", "probe", "was")
+		so := p.object(e.value, "state "+e.name.text, "doc", "present", "absent", "should", "invariant", "terminal", "final", "otherwise", "kind", "enter", "exit", "allow", "probe", "was")
 		if so == nil {
 			continue
 		}
@@ -318,6 +318,7 @@ func (p *parser) states(o *object, m *astMachine) {
 		s.otherwise = so.choice("otherwise", "reject", "record_only")
 		s.kind = so.choice("kind", string(Success), string(Trouble))
 		s.probes = so.words("probe")
+		s.enter, s.exit = p.asks(so, "enter"), p.asks(so, "exit")
 		p.allow(m, so, e.name.pos, e.value)
 	}
 }

@@ -1,30 +1,30 @@
 package spec
 
-// asks reads `effect`: one mapping, or a list of them.
-func (p *parser) asks(o *object) []*astEffect {
-	n := o.node("effect")
+// asks reads effects under a key: one mapping, or a list of them.
+func (p *parser) asks(o *object, key string) []*astEffect {
+	n := o.node(key)
 	if n == nil {
 		return nil
 	}
 	nodes := []*node{n}
 	if n.kind == listNode {
 		if nodes = n.items; len(nodes) == 0 {
-			p.add(codeValue, n.pos, 2, "write `- {name: ...}` for each effect, or remove the key", "%s: the list is empty", o.at("effect"))
+			p.add(codeValue, n.pos, 2, "write `- {name: ...}` for each effect, or remove the key", "%s: the list is empty", o.at(key))
 		}
 	}
 	var list []*astEffect
 	for _, n := range nodes {
-		eo := p.object(n, o.at("effect"), "name", "key", "atomic", "then")
+		eo := p.object(n, o.at(key), "name", "key", "atomic", "then")
 		if eo == nil {
 			continue
 		}
 		if len(nodes) == 1 {
-			eo.anchor = o.values["effect"].key.word()
+			eo.anchor = o.values[key].key.word()
 		}
 		eo.require("name")
 		pos := n.pos
-		if o.node("effect").kind == mapNode {
-			pos = o.keys["effect"]
+		if o.node(key).kind == mapNode {
+			pos = o.keys[key]
 		}
 		list = append(list, &astEffect{
 			pos:    pos,

@@ -48,7 +48,7 @@ func (p *parser) operation(op *astOperation, o *object) {
 			op.triggers = append(op.triggers, &t)
 		}
 	}
-	op.asks = p.asks(o)
+	op.asks = p.asks(o, "effect")
 	op.then = o.word("then")
 }
 
@@ -159,7 +159,7 @@ func (p *parser) branches(o *object) []*astBranch {
 		}
 		b.reject = bo.name("reject")
 		b.effects = p.effects(bo)
-		b.asks, b.then = p.asks(bo), bo.word("then")
+		b.asks, b.then = p.asks(bo, "effect"), bo.word("then")
 		out = append(out, b)
 	}
 	return out

@@ -107,6 +107,8 @@ func resolve(rep *reporter, ast *astMachine, src []byte) *Machine {
 	for i, o := range ast.operations {
 		r.bindOperation(r.m.Operations[i], o)
 	}
+	r.bindPlaces()
+	r.checkAsks()
 	r.checkAtomic()
 	r.bindLookups() // what a `dedupe_by` names is known now
 	r.applyDefaults()

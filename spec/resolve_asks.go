@@ -66,7 +66,7 @@ func (r *resolver) bindBranchAsks(o *Operation, b *astBranch, out *Branch) {
 			"operation %s: `then` stands at the operation and at this branch", o.Name).
 			related(o.Then.Pos, "%s follows each step here", o.Then.Operation.Name)
 	}
-	for _, e := range o.Asked(out) {
+	for _, e := range slices.Concat(o.Asks, out.Asks) {
 		if e.Atomic {
 			continue
 		}
@@ -112,18 +112,29 @@ func (r *resolver) oldFollower(o *Operation, a *astOperation) {
 	}
 }
 
-// checkAsks reports steps that ask for what does not go together. It runs when all branches
-// are bound.
-func (r *resolver) checkAsks(o *Operation) {
-	steps := []*Branch{nil}
-	for _, b := range o.Choose {
-		if b.Same || b.To != nil {
-			steps = append(steps, b)
-		}
+// bindPlaces binds the effects of states and groups, and tells the operations of them. It runs
+// when all branches are bound.
+func (r *resolver) bindPlaces() {
+	for i, a := range r.ast.groups {
+		r.m.Groups[i].Enter, r.m.Groups[i].Exit = r.asks(a.enter), r.asks(a.exit)
 	}
+	for i, a := range r.ast.states {
+		r.m.States[i].Enter, r.m.States[i].Exit = r.asks(a.enter), r.asks(a.exit)
+	}
+	r.borders()
+}
+
+// checkAsks reports steps that ask for what does not go together.
+func (r *resolver) checkAsks() {
 	told := map[*Effect]bool{}
-	for _, b := range steps {
-		asked := o.Asked(b)
+	for _, o := range r.m.Operations {
+		r.checkSteps(o, told)
+	}
+}
+
+func (r *resolver) checkSteps(o *Operation, told map[*Effect]bool) {
+	for _, v := range o.Moves() {
+		asked := v.Asked()
 		first := Waited(asked)
 		for _, e := range asked {
 			if e.Then != nil && e != first && !told[e] {
@@ -133,6 +144,15 @@ func (r *resolver) checkAsks(o *Operation) {
 					"operation %s: a step waits for one effect at most, and would wait for %s and for %s", o.Name, first.Name, e.Name).
 					related(first.Then.Pos, "the step after %s", first.Name)
 			}
+		}
+		if at := o.Follower(v.Branch); at != nil && first != nil && !told[first] && slices.ContainsFunc(o.Places, func(p *Place) bool {
+			return slices.Contains(p.Enter, first) || slices.Contains(p.Exit, first)
+		}) {
+			told[first] = true
+			r.add(codeTogether, first.Then.Pos, len(first.Then.Operation.Name),
+				"take one `then` away: when its record goes on, the delivery is dropped",
+				"operation %s: %s follows its step at once, and %s would follow effect %s", o.Name, at.Operation.Name, first.Then.Operation.Name, first.Name).
+				related(at.Pos, "the step that follows at once")
 		}
 	}
 	for _, e := range o.AllAsks() {
@@ -157,16 +177,14 @@ func followerOf(e *Effect) string {
 // are one method of the application.
 func (r *resolver) checkAtomic() {
 	first := map[string]*Effect{}
-	for _, o := range r.m.Operations {
-		for _, e := range o.AllAsks() {
-			switch f := first[e.Name]; {
-			case f == nil:
-				first[e.Name] = e
-			case f.Atomic != e.Atomic:
-				r.add(codeTogether, e.NamePos, len(e.Name), "give one of them another name",
-					"effect %s is atomic in one place and not in another, and it is one method of the application", e.Name).
-					related(f.NamePos, "the other place")
-			}
+	for _, e := range r.m.AllEffects() {
+		switch f := first[e.Name]; {
+		case f == nil:
+			first[e.Name] = e
+		case f.Atomic != e.Atomic:
+			r.add(codeTogether, e.NamePos, len(e.Name), "give one of them another name",
+				"effect %s is atomic in one place and not in another, and it is one method of the application", e.Name).
+				related(f.NamePos, "the other place")
 		}
 	}
 }

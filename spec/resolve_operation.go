@@ -62,7 +62,6 @@ func (r *resolver) bindOperation(o *Operation, a *astOperation) {
 			o.Triggers = append(o.Triggers, trigger)
 		}
 	}
-	r.checkAsks(o)
 }
 
 // checkShape checks that the operation starts and ends somewhere (FSM014) and

@@ -155,10 +155,14 @@ func at(m *spec.Machine, d Detail, states []*spec.State) *Chart {
 		c.Never, c.Projection, recorded = m.Forbidden, m.Projection, recordedOnly(m)
 	}
 	created, timed := creations(m), deadlines(m)
+	borders := map[*spec.State][]string{}
+	if d != Brief {
+		borders = atBorders(m)
+	}
 	for i, s := range m.States {
 		c.Nodes = append(c.Nodes, &Node{
 			ID: "s_" + s.Name, Kind: State, Name: s.Name, State: s,
-			Role: roleOf(s, created[s]), Timed: timed[s], Notes: recorded[i],
+			Role: roleOf(s, created[s]), Timed: timed[s], Notes: slices.Concat(borders[s], recorded[i]),
 		})
 	}
 	for _, o := range m.Operations {
@@ -189,6 +193,26 @@ func at(m *spec.Machine, d Detail, states []*spec.State) *Chart {
 		c.Guards = c.guards()
 	}
 	return c
+}
+
+// atBorders says for each state what is performed when a record enters or leaves it.
+func atBorders(m *spec.Machine) map[*spec.State][]string {
+	lines := map[*spec.State][]string{}
+	for _, p := range m.Places() {
+		for _, s := range p.States {
+			group := ""
+			if s.Name != p.Name {
+				group = " " + p.Name
+			}
+			for _, e := range p.Enter {
+				lines[s] = append(lines[s], "enter"+group+" / "+e.Name)
+			}
+			for _, e := range p.Exit {
+				lines[s] = append(lines[s], "exit"+group+" / "+e.Name)
+			}
+		}
+	}
+	return lines
 }
 
 func title(m *spec.Machine) string {

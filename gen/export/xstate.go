@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -134,7 +135,7 @@ func transitions(m *spec.Machine, s *spec.State, o *spec.Operation) []object {
 		if g := guardOf(o, b); g != nil {
 			t.add("guard", g)
 		}
-		if as := actions(o, b); len(as) > 0 {
+		if as := actions(o, s, b); len(as) > 0 {
 			t.add("actions", as)
 		}
 		t.text("description", describe(o))
@@ -160,7 +161,7 @@ func guardOf(o *spec.Operation, b branch) any {
 	return object{{"type", "all"}, {"params", object{{"of", all}}}}
 }
 
-func actions(o *spec.Operation, b branch) []object {
+func actions(o *spec.Operation, s *spec.State, b branch) []object {
 	if b.recordOnly {
 		return []object{{{"type", "record_only"}}}
 	}
@@ -191,7 +192,7 @@ func actions(o *spec.Operation, b branch) []object {
 		fields("reset", e.Reset)
 	}
 
-	for _, e := range o.Asked(b.of) {
+	for _, e := range o.Asked(b.of, s, cmp.Or(b.to, s)) {
 		params := []member{{"name", e.Name}, {"atomic", e.Atomic}}
 		if e.Then != nil {
 			params = append(params, member{"then", e.Then.Operation.Name})

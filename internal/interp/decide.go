@@ -100,7 +100,7 @@ func decide(m *spec.Machine, r Record, c Call, others Others, unique func(Record
 	} else {
 		after.State = to.State
 	}
-	d.Asks = op.Asked(d.Branch)
+	d.Asks = op.Asked(d.Branch, r.State, after.State)
 	if then := op.Follower(d.Branch); then != nil {
 		d.Then = then.Operation
 	}

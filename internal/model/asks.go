@@ -20,33 +20,35 @@ const mostAsks = 8
 
 // asks numbers what may wait of a record: sets of effects. The empty one is 0.
 type asks struct {
-	sets   [][]ask
-	index  map[string]uint16
-	byOp   []uint16                // what a step of an operation without a branch asks for
-	byPath map[*spec.Branch]uint16 // what a step that takes a branch asks for
+	sets  [][]ask
+	index map[string]uint16
+	steps map[path]uint16 // what steps ask for that ask for anything
+}
+
+// path is a way that a step takes; from is nil for a creation.
+type path struct {
+	op       *spec.Operation
+	branch   *spec.Branch
+	from, to *spec.State
 }
 
 // newAsks collects the effects that track names, and reports whether some step asks for more
 // of them than can be told apart.
 func newAsks(m *spec.Machine, track func(*spec.Effect) bool) (a *asks, crowded bool) {
-	a = &asks{sets: [][]ask{nil}, index: map[string]uint16{"": 0}, byPath: map[*spec.Branch]uint16{}}
-	of := func(op *spec.Operation, b *spec.Branch) uint16 {
+	a = &asks{sets: [][]ask{nil}, index: map[string]uint16{"": 0}, steps: map[path]uint16{}}
+	for _, v := range m.Moves() {
 		var set []ask
-		for _, e := range op.Asked(b) {
+		for _, e := range v.Asked() {
 			switch {
 			case e.Atomic || !track(e):
 			case len(set) == mostAsks:
 				crowded = true
 			default:
-				set = append(set, ask{op, e})
+				set = append(set, ask{v.Operation, e})
 			}
 		}
-		return a.number(set)
-	}
-	for _, op := range m.Operations {
-		a.byOp = append(a.byOp, of(op, nil))
-		for _, b := range op.Choose {
-			a.byPath[b] = of(op, b)
+		if n := a.number(set); n > 0 {
+			a.steps[path{v.Operation, v.Branch, v.Source(), v.To}] = n
 		}
 	}
 	return a, crowded
@@ -68,11 +70,11 @@ func (a *asks) number(set []ask) uint16 {
 }
 
 // of returns what a step asks for.
-func (a *asks) of(op *spec.Operation, b *spec.Branch) uint16 {
-	if b != nil {
-		return a.byPath[b]
+func (a *asks) of(op *spec.Operation, b *spec.Branch, from, to *spec.State) uint16 {
+	if len(a.steps) == 0 {
+		return 0
 	}
-	return a.byOp[op.Index]
+	return a.steps[path{op, b, from, to}]
 }
 
 // waited returns the effect of a set whose delivery a step follows, and its place.

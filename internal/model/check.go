@@ -284,6 +284,9 @@ func newChecker(m *spec.Machine, o Options) *checker {
 	for _, op := range m.Operations {
 		for _, e := range op.AllAsks() {
 			waits = waits || !e.Atomic
+			if _, known := c.counts[e]; known { // of a state: several operations ask for it
+				continue
+			}
 			if !e.OfRecord() && (e.Atomic || o.EffectOnce) {
 				one := slices.IndexFunc(c.effects, func(x *counted) bool {
 					return x.op == op && x.effect.Name == e.Name && keyName(x.effect.Key) == keyName(e.Key)

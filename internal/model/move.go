@@ -46,7 +46,7 @@ func (c *checker) successors(s *state, emit func(move, *state) bool) {
 					continue
 				}
 				for _, e := range c.t.at(s.slots[j].local).edges[i] {
-					if e.stays && e.wrong == "" && len(op.Asked(e.branch)) == 0 && op.Follower(e.branch) == nil {
+					if e.stays && e.wrong == "" && len(op.Asked(e.branch, nil, nil)) == 0 && op.Follower(e.branch) == nil {
 						if c.passes(s, j, c.t.locals[s.slots[j].local], op) {
 							c.cover.did(op, e.branch)
 						}
@@ -144,14 +144,19 @@ chain:
 			return true
 		}
 		x := &s.slots[v.slot]
+		var from *spec.State
+		if len(step.Creates) == 0 {
+			from = c.t.locals[x.local].record.State
+		}
+		asked := step.Asked(branch, from, l.record.State)
 		x.local = to
 		c.asks.leave(x)
-		for _, e := range step.Asked(branch) {
+		for _, e := range asked {
 			if e.Atomic && v.wrong == "" {
 				c.perform(&v, s, e, l)
 			}
 		}
-		if n := c.asks.of(step, branch); n > 0 {
+		if n := c.asks.of(step, branch, from, l.record.State); n > 0 {
 			x.wait, x.done = n, 0
 		}
 		follower := step.Follower(branch)

@@ -80,7 +80,7 @@ func repeated(p *Pass, out map[*spec.State][]spec.Move, op *spec.Operation, e *s
 		return !slices.ContainsFunc(e.Key, func(r spec.FieldRef) bool { return renews(m, v, r.Field) })
 	}
 	asks := func(v spec.Move) bool {
-		return slices.ContainsFunc(op.Asked(v.Branch), func(x *spec.Effect) bool { return sameAsk(x, e) })
+		return slices.ContainsFunc(v.Asked(), func(x *spec.Effect) bool { return sameAsk(x, e) })
 	}
 	again := func(w spec.Move) bool { return asks(w) && kept(w) }
 	for _, v := range op.Moves() {

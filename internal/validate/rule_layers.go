@@ -155,6 +155,10 @@ func storeNeeds(m *spec.Machine) (list []storeNeed) {
 	if pr := m.Projection; pr != nil {
 		add(leftProjection, pr.Pos, pr.Entity, "projection", out, "a projection: it would have to know all records")
 	}
+	for _, e := range m.AllEffects() {
+		add(leftEffect, e.Pos, e.Name, "effect", "take it out, and do the work when the method has returned",
+			"an effect: nobody would perform it again after a crash")
+	}
 	for _, o := range m.Operations {
 		if o.DedupeBy != nil {
 			add(leftDedupe, o.DedupeBy.Pos, o.Name, "dedupe_by", out, "`dedupe_by`: it would have to find another record")
@@ -165,10 +169,6 @@ func storeNeeds(m *spec.Machine) (list []storeNeed) {
 		for _, t := range o.Triggers {
 			add(leftTrigger, t.Pos, o.Name, t.Text, fmt.Sprintf("take it out, and call %s when its time has come", o.Name),
 				"a trigger: nobody would look at the clock")
-		}
-		for _, e := range o.AllAsks() {
-			add(leftEffect, e.Pos, e.Name, "effect", "take it out, and do the work when the method has returned",
-				"an effect: nobody would perform it again after a crash")
 		}
 		for _, then := range o.Followers() {
 			next := then.Operation.Name

@@ -116,6 +116,10 @@ func ofFile(m *spec.Machine) []identifier {
 		add("package", "State"+spec.GoName(s.Name), "state", s.Name, s.Pos)
 		add("package", spec.GoName(s.Name)+m.Entity, "state", s.Name, s.Pos) // its handle: ClaimedJob
 	}
+	for _, pl := range m.Places() {
+		add("package", "enter"+spec.GoName(pl.Name), "effects on entering", pl.Name, pl.Pos)
+		add("package", "exit"+spec.GoName(pl.Name), "effects on leaving", pl.Name, pl.Pos)
+	}
 	for _, g := range m.Groups {
 		add("state", "In"+spec.GoName(g.Name), "group", g.Name, g.Pos)
 	}

@@ -19,10 +19,10 @@ tells them apart.`,
 }
 
 func doubleAsk(p *Pass) {
+	told := map[*spec.Effect]bool{}
 	for _, op := range p.Machine.Operations {
-		told := map[*spec.Effect]bool{}
-		for _, b := range append([]*spec.Branch{nil}, op.Choose...) {
-			asked := op.Asked(b)
+		for _, v := range op.Moves() {
+			asked := v.Asked()
 			for i, e := range asked {
 				j := slices.IndexFunc(asked[:i], func(x *spec.Effect) bool { return sameAsk(x, e) })
 				if j < 0 || told[e] {
@@ -64,7 +64,7 @@ func followers(op *spec.Operation) []follower {
 	}
 	for _, e := range op.AllAsks() {
 		if e.Then != nil {
-			list = append(list, follower{e.Then, func(v spec.Move) bool { return slices.Contains(op.Asked(v.Branch), e) }})
+			list = append(list, follower{e.Then, func(v spec.Move) bool { return slices.Contains(v.Asked(), e) }})
 		}
 	}
 	return list

@@ -1,6 +1,9 @@
 package fsmimpl
 
-import "slices"
+import (
+	"iter"
+	"slices"
+)
 
 // EffectInfo describes an effect that steps ask for.
 type EffectInfo[R any] struct {
@@ -16,13 +19,41 @@ type Branch[R any] struct {
 	Then string           // as of the operation
 }
 
-// Asked lists the effects that a step asks for, in order. branch is that of the Step.
-func (op *Operation[R]) Asked(branch int) []*EffectInfo[R] {
-	if branch == 0 || len(op.Branches[branch-1].Asks) == 0 {
+// Place is a state or a group of states with effects at its border. A step that takes a
+// record into it from outside asks for Enter, one that takes it out asks for Exit.
+type Place[R any] struct {
+	States []string // their stored words
+	Enter  []*EffectInfo[R]
+	Exit   []*EffectInfo[R]
+}
+
+// Asked lists the effects that a step asks for, in order: those of the places that it leaves,
+// of the operation, of the branch, and of the places that it enters. branch is that of the
+// Step; from is empty for a creation.
+func (op *Operation[R]) Asked(branch int, from, to string) []*EffectInfo[R] {
+	var own []*EffectInfo[R]
+	if branch > 0 {
+		own = op.Branches[branch-1].Asks
+	}
+	if len(own) == 0 && (len(op.Places) == 0 || from == to) {
 		return op.Asks
 	}
-	return slices.Concat(op.Asks, op.Branches[branch-1].Asks)
+	var list []*EffectInfo[R]
+	for _, p := range slices.Backward(op.Places) {
+		if p.has(from) && !p.has(to) {
+			list = append(list, p.Exit...)
+		}
+	}
+	list = append(append(list, op.Asks...), own...)
+	for _, p := range op.Places {
+		if !p.has(from) && p.has(to) {
+			list = append(list, p.Enter...)
+		}
+	}
+	return list
 }
+
+func (p *Place[R]) has(state string) bool { return slices.Contains(p.States, state) }
 
 // Follower returns the operation that follows a step in its transaction, or "".
 func (op *Operation[R]) Follower(branch int) string {
@@ -37,14 +68,38 @@ func (op *Operation[R]) Leads() bool {
 	return op.Then != "" || slices.ContainsFunc(op.Branches, func(b Branch[R]) bool { return b.Then != "" })
 }
 
+// Effects hands over each effect that a step may ask for.
+func (op *Operation[R]) Effects() iter.Seq[*EffectInfo[R]] {
+	return func(yield func(*EffectInfo[R]) bool) {
+		each := func(list []*EffectInfo[R]) bool {
+			for _, e := range list {
+				if !yield(e) {
+					return false
+				}
+			}
+			return true
+		}
+		if !each(op.Asks) {
+			return
+		}
+		for _, b := range op.Branches {
+			if !each(b.Asks) {
+				return
+			}
+		}
+		for _, p := range op.Places {
+			if !each(p.Exit) || !each(p.Enter) {
+				return
+			}
+		}
+	}
+}
+
 // Ask returns the first effect that a step may ask for and that fits, or nil.
 func (op *Operation[R]) Ask(fits func(*EffectInfo[R]) bool) *EffectInfo[R] {
-	if i := slices.IndexFunc(op.Asks, fits); i >= 0 {
-		return op.Asks[i]
-	}
-	for _, b := range op.Branches {
-		if i := slices.IndexFunc(b.Asks, fits); i >= 0 {
-			return b.Asks[i]
+	for e := range op.Effects() {
+		if fits(e) {
+			return e
 		}
 	}
 	return nil

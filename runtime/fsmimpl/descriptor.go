@@ -34,6 +34,7 @@ type Operation[R any] struct {
 	Asks      []*EffectInfo[R] // the effects of each step, in order
 	Then      string           // specification name of the operation that follows in the transaction; empty when none
 	Branches  []Branch[R]      // by the number in Step, from 1
+	Places    []*Place[R]      // what its steps may enter or leave, with effects
 	Dedupe    string           // name of the unique rule that finds an existing record; empty when none
 	Order     []driver.Order   // of `next`; nil when there is none
 	Picks     bool             // has `next`
