@@ -35,9 +35,20 @@ func (c *comparison) asks(o, n *spec.Operation) {
 	}
 }
 
-// askList lists the effects of an operation, each name once.
-func askList(o *spec.Operation) []*spec.Effect {
-	return slices.DeleteFunc(slices.Clone(o.AllAsks()), func(e *spec.Effect) bool { return o.Ask(e.Name) != e })
+// askList lists the effects of an operation and of its branches, each name once.
+func askList(o *spec.Operation) (list []*spec.Effect) {
+	add := func(asks []*spec.Effect) {
+		for _, e := range asks {
+			if !slices.ContainsFunc(list, func(x *spec.Effect) bool { return x.Name == e.Name }) {
+				list = append(list, e)
+			}
+		}
+	}
+	add(o.Asks)
+	for _, b := range o.Choose {
+		add(b.Asks)
+	}
+	return list
 }
 
 // ask compares one effect.

@@ -24,6 +24,7 @@ func (c *comparison) states() {
 			c.state(p.old, p.next)
 		}
 	}
+	c.borders()
 	c.tombstones()
 	for _, o := range c.old.Groups {
 		c.group(o)
@@ -164,6 +165,39 @@ func (c *comparison) should(where at, state, key string, old, next []spec.FieldR
 	if a, b := fieldWords(old), fieldWords(next); !slices.Equal(a, b) {
 		c.compatible(where, "`should: %s` of state %s is %s, it was %s", key, state, orNothing(b), orNothing(a))
 	}
+}
+
+// borders compares what is performed on entering and leaving states and groups. A state that is
+// new or gone is told by itself.
+func (c *comparison) borders() {
+	for _, p := range c.pairs {
+		if p.old != nil && p.next != nil {
+			c.border(p.old.Pos, p.next.Pos, p.next.Name, p.old.Enter, p.next.Enter, p.old.Exit, p.next.Exit)
+		}
+	}
+	for _, p := range pairUp(c.old.Groups, c.next.Groups, func(g *spec.Group) string { return g.Name }) {
+		o, n := p.old, p.next
+		switch {
+		case o == nil:
+			o = &spec.Group{Pos: c.old.Pos, Name: n.Name}
+		case n == nil:
+			n = &spec.Group{Pos: c.next.Pos, Name: o.Name}
+		}
+		c.border(o.Pos, n.Pos, n.Name, o.Enter, n.Enter, o.Exit, n.Exit)
+		if len(o.Enter)+len(o.Exit) > 0 && len(n.Enter)+len(n.Exit) > 0 && !slices.Equal(stateSet(o.States), stateSet(n.States)) {
+			c.report("FSM710", at{o.Pos, n.Pos}, "", "group %s has other states: other steps ask for its effects", n.Name)
+		}
+	}
+}
+
+// border compares the effects at one border, as those of an operation.
+func (c *comparison) border(old, next spec.Pos, name string, oldEnter, enter, oldExit, exit []*spec.Effect) {
+	c.asks(&spec.Operation{Pos: old, Name: "entering " + name, Asks: oldEnter}, &spec.Operation{Pos: next, Name: "entering " + name, Asks: enter})
+	c.asks(&spec.Operation{Pos: old, Name: "leaving " + name, Asks: oldExit}, &spec.Operation{Pos: next, Name: "leaving " + name, Asks: exit})
+}
+
+func stateSet(list []*spec.State) []string {
+	return sorted(list, (*spec.State).Stored)
 }
 
 func orNothing(words []string) string {

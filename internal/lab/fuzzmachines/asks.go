@@ -74,3 +74,20 @@ func (w *writer) branchAsks(word string, to *state) string {
 	}
 	return text
 }
+
+// border draws effects of a state or a group.
+func (m *machine) border(format, name string) {
+	for _, when := range []string{"enter", "exit"} {
+		if !m.chance(7) {
+			continue
+		}
+		effect := func(name string) string {
+			return fmt.Sprintf("{name: %s%s, atomic: %t}", name, one(m, []string{"", ", key: id", ", key: [id, rev]"}), m.chance(2))
+		}
+		text := effect("on_" + when + "_" + name)
+		if m.chance(3) {
+			text = "[" + text + ", " + effect("also_"+when+"_"+name) + "]"
+		}
+		m.printf(format, when, text)
+	}
+}

@@ -390,6 +390,7 @@ func (m *machine) state(s *state, asked map[string]bool) {
 	if m.chance(8) {
 		m.printf("    otherwise: %s\n", one(m, []string{"reject", "record_only"}))
 	}
+	m.border("    %s: %s\n", s.name)
 	if m.chance(10) {
 		m.printf("    was: former_%s\n", s.name)
 	}
