@@ -181,7 +181,7 @@ func (s *store) outcome(f *jen.File) {
 
 // atomic reports whether some effect runs in the store's transaction.
 func (s *store) atomic() bool {
-	return slices.ContainsFunc(s.m.Operations, func(o *spec.Operation) bool { return o.MayAsk(true) })
+	return slices.ContainsFunc(s.m.AllAsks(), func(e *spec.Effect) bool { return e.Atomic })
 }
 
 // effects adds the interface that the application implements.
