@@ -130,6 +130,26 @@ func (r *resolver) checkAsks() {
 	for _, o := range r.m.Operations {
 		r.checkSteps(o, told)
 	}
+	asked := map[*Effect]bool{}
+	for _, o := range r.m.Operations {
+		for _, e := range o.AllAsks() {
+			asked[e] = true
+		}
+	}
+	for _, p := range r.m.Places() {
+		r.checkBorder(p, "enters", p.Enter, asked)
+		r.checkBorder(p, "leaves", p.Exit, asked)
+	}
+}
+
+// checkBorder reports effects of a state or a group that no step asks for.
+func (r *resolver) checkBorder(p *Place, how string, effects []*Effect, asked map[*Effect]bool) {
+	for _, e := range effects {
+		if !asked[e] {
+			r.add(codeTogether, e.NamePos, len(e.Name), "take the effect away, or write it on the operation that is meant",
+				"no step %s %s, so nothing asks for effect %s", how, p.Name, e.Name)
+		}
+	}
 }
 
 func (r *resolver) checkSteps(o *Operation, told map[*Effect]bool) {

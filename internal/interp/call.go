@@ -80,6 +80,21 @@ func acceptCall(m *spec.Machine, c Call) (Call, *Refusal) {
 	return c, nil
 }
 
+// holdsLost reports whether an input is a text that no store holds. It cannot be compared
+// with what was recorded, so it comes before the request.
+func holdsLost(c Call) bool {
+	return slices.ContainsFunc(c.Op.Inputs, func(in *spec.Input) bool {
+		v := c.Inputs[in.Name]
+		switch {
+		case v.Kind != kindOf(in.Type.Kind):
+			return false
+		case v.Kind == KindJSON:
+			return !json.Valid([]byte(v.Text))
+		}
+		return (v.Kind == KindString || v.Kind == KindWord) && textProblem(v.Text) != ""
+	})
+}
+
 // acceptInputs fills in the inputs that a call leaves out, and refuses the first
 // one that its operation cannot take. The filled call stands beside a refusal,
 // too: whether its request is known comes first.

@@ -158,3 +158,24 @@ func TestFingerprintCoversInputs(t *testing.T) {
 		}
 	}
 }
+
+// TestTextThatNoStoreHolds tells a call with a lost text from a request that was used: it cannot
+// be compared with what was recorded.
+func TestTextThatNoStoreHolds(t *testing.T) {
+	t.Parallel()
+	s := tell(t, parcelMachine(t))
+	s.does(s.call("store", in{"code": interp.String("x"), "shelf": interp.String("1")}))
+	lapse := s.call("lapse", in{"why": interp.String("forgotten")})
+	lapse.ExpectedRev = 1
+	s.does(lapse)
+	for why, want := range map[string]string{
+		"another":    interp.CodeRequestReused,
+		"":           interp.CodeRequestReused, // missing, which comes after the request
+		"lost\x00": interp.CodeInvalidInput,
+	} {
+		lapse.Reason, lapse.Inputs = "asked for", in{"why": interp.String(why)}
+		if _, _, refusal := interp.Step(s.m, s.w, lapse); refusal == nil || refusal.Code != want {
+			t.Errorf("why %q: %v, want %s", why, refusal, want)
+		}
+	}
+}

@@ -51,7 +51,11 @@ func step(m *spec.Machine, w World, c Call, n int) ([]Outcome, World, *Refusal) 
 	if refusal != nil {
 		return nil, w, refusal
 	}
+	lost := holdsLost(c)
 	c, invalid := acceptInputs(m, c)
+	if lost {
+		return nil, w, invalid
+	}
 	named := len(c.Op.Creates) == 0 && c.ID != ""
 	if named && (c.Fired || c.Op.By == spec.BySystem) {
 		c.RequestID = systemID(c.Op, cmp.Or(c.ExpectedRev, w.Records[c.ID].Rev))

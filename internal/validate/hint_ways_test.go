@@ -320,6 +320,8 @@ var ways = []way{
 	says("the same `then`"),
 	says("let one effect of the step have `then`: when its record goes on, the other delivery is dropped"),
 	says("leave one of them out"),
+	says("take the effect away"),
+	says("write it on the operation that is meant"),
 	says("add to a key what tells them apart"),
 	says("take it out of the file"),
 	says("take `was` out"),

@@ -1,10 +1,10 @@
 package enginetest
 
 import (
-	"slices"
 	"testing"
 	"time"
 
+	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/internal/lab/world"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/spec"
@@ -19,10 +19,11 @@ func effects[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 		if !ok || !exported(s.M, o) {
 			continue
 		}
-		for _, e := range o.AllAsks() {
-			if len(o.Choose) > 0 && !slices.Contains(o.Asks, e) {
-				continue // the branch that the call takes may not ask for it; walks do
-			}
+		d, refusal := interp.Decide(s.M, good.Record, good.Call, good.Others)
+		if refusal != nil {
+			t.Fatalf("%s: %v", o.Name, refusal)
+		}
+		for _, e := range d.Asks { // other branches and borders are for the walks
 			t.Run(o.Name+"/"+e.Name, func(t *testing.T) { effect(s, t, st, good, o, e) })
 			s.DurableCount++
 		}

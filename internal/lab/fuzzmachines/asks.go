@@ -75,19 +75,19 @@ func (w *writer) branchAsks(word string, to *state) string {
 	return text
 }
 
-// border draws effects of a state or a group.
-func (m *machine) border(format, name string) {
+// border draws effects of a state.
+func (m *machine) border(s *state) {
 	for _, when := range []string{"enter", "exit"} {
-		if !m.chance(7) {
+		if !m.chance(7) || when == "exit" && s.terminal {
 			continue
 		}
 		effect := func(name string) string {
 			return fmt.Sprintf("{name: %s%s, atomic: %t}", name, one(m, []string{"", ", key: id", ", key: [id, rev]"}), m.chance(2))
 		}
-		text := effect("on_" + when + "_" + name)
+		text := effect("on_" + when + "_" + s.name)
 		if m.chance(3) {
-			text = "[" + text + ", " + effect("also_"+when+"_"+name) + "]"
+			text = "[" + text + ", " + effect("also_"+when+"_"+s.name) + "]"
 		}
-		m.printf(format, when, text)
+		m.printf("    %s: %s\n", when, text)
 	}
 }

@@ -128,6 +128,13 @@ func (m *machine) grouped(text string) string {
 	if len(m.places) == 0 && len(others) > 0 && m.chance(2) {
 		form = "{except: [" + strings.Join(others, ", ") + "]}"
 	}
+	if m.chance(3) {
+		form = strings.TrimSuffix(form, "}")
+		if strings.HasPrefix(form, "[") {
+			form = "{states: " + form
+		}
+		form += ", enter: {name: on_enter_some, key: [id, rev]}}"
+	}
 	text = stateLists.ReplaceAllStringFunc(text, func(found string) string {
 		return strings.Replace(found, group, "[some_of_them]", 1)
 	})
@@ -390,7 +397,7 @@ func (m *machine) state(s *state, asked map[string]bool) {
 	if m.chance(8) {
 		m.printf("    otherwise: %s\n", one(m, []string{"reject", "record_only"}))
 	}
-	m.border("    %s: %s\n", s.name)
+	m.border(s)
 	if m.chance(10) {
 		m.printf("    was: former_%s\n", s.name)
 	}

@@ -184,13 +184,23 @@ func shown(c interp.Call) string {
 }
 
 // settle compares the effects that ran since. Where something was taken back, effects of that
-// transaction may have run besides; they are forgotten.
+// transaction ran before those that stay, with the same keys perhaps; they are forgotten.
 func (h *Harness[R]) settle(what string, before, ran int, undone bool) {
 	h.T.Helper()
 	want, got := h.W.performed[before:], h.Fx.Done()[ran:]
-	kept := slices.DeleteFunc(slices.Clone(got), func(p fsmcases.Performed) bool {
-		return undone && p.InTx && !slices.Contains(want, p)
-	})
+	kept := got
+	if undone {
+		kept = nil
+		for i, left := len(got)-1, want; i >= 0; i-- {
+			if n := len(left) - 1; n >= 0 && got[i] == left[n] {
+				left = left[:n]
+			} else if got[i].InTx {
+				continue
+			}
+			kept = append(kept, got[i])
+		}
+		slices.Reverse(kept)
+	}
 	if !slices.Equal(want, kept) {
 		h.T.Errorf("%s: the effects %v were performed, want %v", what, got, want)
 	}
