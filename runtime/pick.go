@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -145,7 +146,7 @@ func heldRecord(tx driver.Tx, q driver.Query, seen map[string]bool) (string, err
 		return "", err
 	}
 	for i := range rows {
-		if !seen[rows[i].ID] {
+		if _, ok := seen[rows[i].ID]; !ok {
 			return rows[i].ID, nil
 		}
 	}
@@ -167,7 +168,7 @@ type taking[R any] struct {
 	s    *search[R]
 	n    int // records are wanted
 	outs []Outcome[R]
-	seen map[string]bool // records that it has looked at
+	seen map[string]bool // records that it has looked at; true: it has taken it
 	held *heldGroup      // a group that another writer has
 	met  []driver.Parked // records of one look that are to be parked
 }
@@ -199,7 +200,7 @@ func (m *Machine[R]) pickIn(ctx context.Context, tx driver.Tx, n int, q *request
 			if err := s.parkHere(tx, &look, met, q.at); err != nil {
 				return nil, err
 			}
-			clear(t.seen)
+			maps.DeleteFunc(t.seen, func(_ string, taken bool) bool { return !taken })
 			look.Limit = max(1, look.Limit/8)
 		case len(met) > 0 && len(met) < len(rows): // the rest may be taken: it is not locked in vain
 			return nil, &errMet{met, n}
@@ -219,10 +220,10 @@ func (m *Machine[R]) scan(ctx context.Context, tx driver.Tx, t *taking[R], rows 
 	q, s := t.q, t.s
 	for i := range rows {
 		row := &rows[i]
-		if t.seen[row.ID] {
+		if _, ok := t.seen[row.ID]; ok {
 			continue
 		}
-		t.seen[row.ID] = true
+		t.seen[row.ID] = false
 		rec, err := m.load(q.op, row)
 		if err != nil {
 			continue // a quarantined record is never handed out
@@ -246,6 +247,7 @@ func (m *Machine[R]) scan(ctx context.Context, tx driver.Tx, t *taking[R], rows 
 		var refused *Refusal
 		switch {
 		case err == nil:
+			t.seen[row.ID] = true
 			if t.outs = append(t.outs, out); len(t.outs) == t.n {
 				return nil
 			}

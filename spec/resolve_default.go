@@ -99,6 +99,9 @@ func (v *Value) constant(t Type, n *node) (problem, hint string) {
 		if v.Const = b.String(); escapesNUL(v.Const) {
 			return strconv.Quote(n.text) + " holds a NUL character", `take \u0000 out: no text can hold it`
 		}
+		if v.Const == "null" {
+			return "it is null", "write JSON that is not null, or make the field optional instead"
+		}
 	}
 	v.Text = "'" + v.Const + "'"
 	return "", ""

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -286,7 +287,7 @@ func (p *Package[R]) late(t *report, c *Case) {
 		return
 	}
 	for name, v := range object(c.After) {
-		if !strings.HasPrefix(string(v), `"@now+`) || strings.Contains(c.With+c.Given, string(v)) {
+		if !strings.HasPrefix(string(v), `"@now+`) || strings.Contains(c.With+c.Given+strconv.Quote(c.At), string(v)) {
 			continue // an instant of the call or of the record, which stays what it is
 		}
 		call := c.call(c.With)

@@ -61,6 +61,7 @@ func walk[R any](s *world.Suite[R], t *testing.T, st world.Store, n int) {
 	}
 	if n%2 == 1 {
 		crowd(w.Harness, w.r)
+		w.several()
 	}
 	for step := range walkSteps {
 		w.Clock = w.Clock.Add(time.Duration(w.r.IntN(400)) * time.Second)
@@ -72,6 +73,18 @@ func walk[R any](s *world.Suite[R], t *testing.T, st world.Store, n int) {
 	}
 	w.Same("at the end")
 	audited(w.Harness)
+}
+
+// several picks a few records at once in a crowd: some stand aside, and some stay where they
+// are picked from.
+func (w *walker[R]) several() {
+	for _, o := range w.ops {
+		for n := 6; n > 1 && o.Next != nil; n-- {
+			c := w.New(w.call(o), "")
+			c.At = time.Time{}
+			w.Pick(fmt.Sprintf("%s of %d", o.Name, n), c, n)
+		}
+	}
 }
 
 // crowd puts records in all states into the store, as far as they can stand beside each other.
