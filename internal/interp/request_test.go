@@ -169,8 +169,8 @@ func TestTextThatNoStoreHolds(t *testing.T) {
 	lapse.ExpectedRev = 1
 	s.does(lapse)
 	for why, want := range map[string]string{
-		"another":    interp.CodeRequestReused,
-		"":           interp.CodeRequestReused, // missing, which comes after the request
+		"another":  interp.CodeRequestReused,
+		"":         interp.CodeRequestReused, // missing, which comes after the request
 		"lost\x00": interp.CodeInvalidInput,
 	} {
 		lapse.Reason, lapse.Inputs = "asked for", in{"why": interp.String(why)}
