@@ -87,3 +87,61 @@ func TestAsks(t *testing.T) {
 		})
 	}
 }
+
+const borders = `
+fsm: 1
+machine: a
+entity: A
+version: %s
+otherwise: reject
+states:
+  new: {}
+  b: {%s}
+  c: {}
+  end: {terminal: true}
+state_groups:
+%s
+operations:
+  make: {creates: new}
+  one: {from: new, to: %s}
+  two: {from: new, to: b}
+  stop: {from: [b, c], to: end}
+`
+
+// What is asked for at a border is lost by the operations that no longer cross one with it.
+func TestBorders(t *testing.T) {
+	t.Parallel()
+	const gone = "FSM712 one no longer has the effect bin"
+	type parts [3]string
+	group := func(states string) string { return "  g: {states: [" + states + "], enter: {name: bin}}" }
+	two := func(first, second string) string {
+		return "  " + first + ": {states: [b, c], enter: {name: m" + first + "}}\n  " + second + ": {states: [b, c], enter: {name: m" + second + "}}"
+	}
+	for name, c := range map[string]struct {
+		old, next parts
+		want      string
+	}{
+		"to another state":     {parts{"enter: {name: bin}", "  g: [b]", "b"}, parts{"enter: {name: bin}", "  g: [b]", "c"}, gone},
+		"a group moves away":   {parts{"", group("b"), "c"}, parts{"", group("c"), "c"}, "FSM712 two no longer has the effect bin; FSM710 group g has other states: other steps ask for its effects"},
+		"to the state":         {parts{"", group("b"), "b"}, parts{"enter: {name: bin}", "  g: [b]", "b"}, "FSM710 entering b has the effect bin; FSM710 entering g no longer has the effect bin"},
+		"groups change places": {parts{"", two("g", "h"), "b"}, parts{"", two("h", "g"), "b"}, "FSM710 groups stand in another order, h, g: where a step crosses several, their effects run in that order"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text := func(version string, p parts) string { return fmt.Sprintf(borders, version, p[0], p[1], p[2]) }
+			r := diff.Machines(parse("old.yaml", text("1", c.old)), parse("new.yaml", text("2", c.next)))
+			var got []string
+			for _, x := range r.Changes {
+				if strings.Contains(x.Message, "effect") {
+					got = append(got, x.Code+" "+x.Message)
+				}
+			}
+			want := strings.Split(c.want, "; ")
+			slices.Sort(got)
+			slices.Sort(want)
+			if !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}

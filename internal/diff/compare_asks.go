@@ -11,12 +11,13 @@ import (
 const askedTwice = "deliver what waits in the outbox before the change; " +
 	"an effect that was delivered under the old key may come again under the new one"
 
-// asks compares the effects that the steps of an operation ask for, by their names.
-func (c *comparison) asks(o, n *spec.Operation) {
+// asks compares the effects that an operation and its branches ask for, by their names. Gone is
+// the code of one that is lost.
+func (c *comparison) asks(o, n *spec.Operation, gone string) {
 	c.askOrder(o, n)
 	old, next := askList(o), askList(n)
 	if len(old) == 1 && len(next) == 1 && old[0].Name != next[0].Name {
-		c.report("FSM712", at{old[0].Pos, next[0].Pos}, askedTwice, "the effect of %s is %s, it was %s", n.Name, next[0].Name, old[0].Name)
+		c.report(gone, at{old[0].Pos, next[0].Pos}, askedTwice, "the effect of %s is %s, it was %s", n.Name, next[0].Name, old[0].Name)
 		c.ask(o, n, old[0], next[0])
 		return
 	}
@@ -26,11 +27,26 @@ func (c *comparison) asks(o, n *spec.Operation) {
 		case a == nil:
 			c.report("FSM710", at{o.Pos, b.Pos}, "implement it in Effects; records that are past it do not get it",
 				"%s has the effect %s", n.Name, b.Name)
+		case b == nil && n.Ask(a.Name) != nil:
+			c.report("FSM710", at{a.Pos, n.Pos}, "", "effect %s is asked for by other steps of %s", a.Name, n.Name)
 		case b == nil:
-			c.report("FSM712", at{a.Pos, n.Pos}, "deliver what waits in the outbox before the change: nothing performs it afterwards",
+			c.report(gone, at{a.Pos, n.Pos}, "deliver what waits in the outbox before the change: nothing performs it afterwards",
 				"%s no longer has the effect %s", n.Name, a.Name)
 		default:
 			c.ask(o, n, a, b)
+		}
+	}
+}
+
+// lost reports the effects of states and groups that no step of an operation asks for any more:
+// a delivery that waits is found by its operation.
+func (c *comparison) lost(o, n *spec.Operation) {
+	own := askList(o)
+	for _, e := range o.AllAsks() {
+		if n.Ask(e.Name) == nil && !slices.ContainsFunc(own, func(x *spec.Effect) bool { return x.Name == e.Name }) {
+			own = append(own, e)
+			c.report("FSM712", at{e.Pos, n.Pos}, "deliver what waits in the outbox before the change: nothing performs it afterwards",
+				"%s no longer has the effect %s", n.Name, e.Name)
 		}
 	}
 }

@@ -12,7 +12,8 @@ func (c *comparison) following(o, n *spec.Operation) {
 	c.dedupe(o, n)
 	c.picking(o, n)
 	c.triggers(o, n)
-	c.asks(o, n)
+	c.asks(o, n, "FSM712")
+	c.lost(o, n)
 	c.then(o, n)
 	if o.OnRefusalRecordOnly != n.OnRefusalRecordOnly {
 		where := at{o.Pos, n.Pos}

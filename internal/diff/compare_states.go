@@ -188,12 +188,31 @@ func (c *comparison) borders() {
 			c.report("FSM710", at{o.Pos, n.Pos}, "", "group %s has other states: other steps ask for its effects", n.Name)
 		}
 	}
+	old, next := acting(c.old, c.next), acting(c.next, c.old)
+	if !slices.Equal(old, next) {
+		c.report("FSM710", at{c.old.Pos, c.next.Pos}, "", "groups stand in another order, %s: where a step crosses several, their effects run in that order",
+			comma(next))
+	}
 }
 
-// border compares the effects at one border, as those of an operation.
+// acting lists the groups with effects that another version has, too, in their order.
+func acting(m, other *spec.Machine) (names []string) {
+	has := func(m *spec.Machine, name string) bool {
+		return slices.ContainsFunc(m.Groups, func(g *spec.Group) bool { return g.Name == name && len(g.Enter)+len(g.Exit) > 0 })
+	}
+	for _, g := range m.Groups {
+		if has(m, g.Name) && has(other, g.Name) {
+			names = append(names, g.Name)
+		}
+	}
+	return names
+}
+
+// border compares the effects at one border, as those of an operation. What is lost there is
+// told of the operations that lose it.
 func (c *comparison) border(old, next spec.Pos, name string, oldEnter, enter, oldExit, exit []*spec.Effect) {
-	c.asks(&spec.Operation{Pos: old, Name: "entering " + name, Asks: oldEnter}, &spec.Operation{Pos: next, Name: "entering " + name, Asks: enter})
-	c.asks(&spec.Operation{Pos: old, Name: "leaving " + name, Asks: oldExit}, &spec.Operation{Pos: next, Name: "leaving " + name, Asks: exit})
+	c.asks(&spec.Operation{Pos: old, Name: "entering " + name, Asks: oldEnter}, &spec.Operation{Pos: next, Name: "entering " + name, Asks: enter}, "FSM710")
+	c.asks(&spec.Operation{Pos: old, Name: "leaving " + name, Asks: oldExit}, &spec.Operation{Pos: next, Name: "leaving " + name, Asks: exit}, "FSM710")
 }
 
 func stateSet(list []*spec.State) []string {

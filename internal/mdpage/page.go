@@ -6,6 +6,7 @@ package mdpage
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fsmgen/fsmgen/gen"
@@ -83,7 +84,11 @@ func (p *page) head() {
 		p.line("%s", paragraph(m.Doc))
 		p.line("")
 	}
-	p.line("Machine %s, version %d. %s %s", code(m.Name), m.Version, requests(m), revisions(m))
+	if p.alone() {
+		p.line("Machine %s, version %d. Its package has no store: operations are methods on a value.", code(m.Name), m.Version)
+	} else {
+		p.line("Machine %s, version %d. %s %s", code(m.Name), m.Version, requests(m), revisions(m))
+	}
 	p.line("")
 	for _, a := range m.Allow {
 		p.line("Meant, and so no finding %s: %s", code(a.Code), paragraph(a.Reason))
@@ -95,6 +100,9 @@ func (p *page) head() {
 	p.Write(gen.Mermaid(m))
 	p.line("```")
 }
+
+// alone reports whether the package of the machine has no store.
+func (p *page) alone() bool { return slices.Equal(p.m.Chosen(), []spec.Layer{spec.LayerPure}) }
 
 func requests(m *spec.Machine) string {
 	return map[spec.Demand]string{
@@ -141,6 +149,7 @@ func (p *page) states() {
 		}
 		p.line("| %s | %s | %s | %s | %s |", code(s.Name)+was(s.Name, s.Stored()), kind, strings.Join(must, "<br>"), strings.Join(should, "<br>"), text(s.Doc))
 	}
+	p.borders()
 	for _, r := range p.m.Removed {
 		p.line("")
 		p.line("The state %s is gone; its records are %s.", code(r.Name), code(r.To.State.Name))
@@ -155,6 +164,33 @@ func (p *page) states() {
 				why = ": " + text(f.Reason)
 			}
 			p.line("- %s to %s%s", code(f.From.State.Name), code(f.To.State.Name), why)
+		}
+	}
+}
+
+// borders lists the effects of entering and leaving states and groups.
+func (p *page) borders() {
+	places := p.m.Places()
+	if len(places) == 0 {
+		return
+	}
+	p.line("")
+	p.line("Effects of entering and leaving:")
+	p.line("")
+	for _, x := range places {
+		name := code(x.Name)
+		if p.m.State(x.Name) == nil {
+			var states []string
+			for _, s := range x.States {
+				states = append(states, code(s.Name))
+			}
+			name += " (" + strings.Join(states, ", ") + ")"
+		}
+		for _, text := range p.asked(x.Enter) {
+			p.line("- entering %s: %s", name, text)
+		}
+		for _, text := range p.asked(x.Exit) {
+			p.line("- leaving %s: %s", name, text)
 		}
 	}
 }

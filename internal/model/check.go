@@ -178,6 +178,7 @@ type peers struct {
 	key  int
 	than int
 	in   []bool // nil: in any state
+	at   int    // the place in `require`
 
 	guard *spec.Guard // nil for dedupe_by
 }
@@ -299,9 +300,9 @@ func newChecker(m *spec.Machine, o Options) *checker {
 			}
 		}
 		var guards []peers
-		for _, r := range op.Require {
+		for n, r := range op.Require {
 			if p := r.Guard.Peers; p != nil {
-				guards = append(guards, peers{c.t.keyOf[keyName(p.Same)], c.crowds[p.Than], states(p.In), r.Guard})
+				guards = append(guards, peers{c.t.keyOf[keyName(p.Same)], c.crowds[p.Than], states(p.In), n, r.Guard})
 			}
 		}
 		c.guards = append(c.guards, guards)

@@ -223,6 +223,23 @@ func (c *checker) note(s *state) {
 			c.hear(l, func(op *spec.Operation) bool { return !c.hidden[op.Index] })
 		}
 	}
+	for i, op := range c.m.Operations {
+		switch {
+		case c.hidden[i] || !slices.ContainsFunc(c.guards[i], func(p peers) bool { return !c.cover.guards[p.guard] }):
+		case len(op.Creates) == 0:
+			for j, x := range s.slots {
+				l := c.t.at(x.local)
+				c.keepsOut(s, j, l, op, l.gets[i])
+			}
+		case !c.full(s):
+			for _, a := range c.t.tried[i] {
+				l := c.t.locals[a.group]
+				if d := c.dedupe[i]; d == nil || c.count(s, -1, d.key, l.keys[d.key], d.in) == 0 {
+					c.keepsOut(s, -1, l, op, a.gets)
+				}
+			}
+		}
+	}
 	for _, e := range c.effects {
 		if c.cover.shared[e.key] {
 			continue
@@ -233,6 +250,17 @@ func (c *checker) note(s *state) {
 				c.cover.shared[e.key] = true
 				break
 			}
+		}
+	}
+}
+
+// keepsOut notes the guard on other records that refuses a call which gets to so many
+// requirements. What the record would say to it afterwards makes no difference.
+func (c *checker) keepsOut(s *state, self int, l *local, op *spec.Operation, gets int) {
+	for _, p := range c.guards[op.Index] {
+		if p.at < gets && c.count(s, self, p.key, l.keys[p.key], p.in) >= p.than {
+			c.cover.guards[p.guard] = true
+			return
 		}
 	}
 }

@@ -19,7 +19,8 @@ type local struct {
 	passes []uint16 // where time leads
 	kept   []bool   // by operation: a call is recorded, and changes nothing
 	heard  []heard  // what calls decide that change nothing
-	known  bool     // edges, passes, kept and heard are made
+	gets   []int    // by operation: how many requirements some call gets to
+	known  bool     // edges, passes, kept, heard and gets are made
 	met    bool     // a state holds it
 	perms  []int32  // by permutation: the local it becomes; -1 is not known yet
 	keys   []int16  // by key of the machine: the group, -1 for none
@@ -61,6 +62,7 @@ type table struct {
 	keys      []*groupKey
 	keyOf     map[string]int // by field names: index in keys
 	creates   [][]creation   // by operation
+	tried     [][]attempt    // by operation: creations by which other records are looked for, those that make none too
 	bounded   bool           // a counter reached its bound
 	full      bool           // more kinds of records than can be numbered
 	decisions int            // that the interpreter made
@@ -75,6 +77,26 @@ type creation struct {
 	wrong string
 
 	branch *spec.Branch
+}
+
+// attempt is a call of a creation, whatever comes of it, and how many requirements it gets to.
+type attempt struct {
+	group uint16
+	gets  int
+}
+
+// gets returns how many requirements are asked before the record itself refuses, where
+// guards on other records let the call pass.
+func gets(op *spec.Operation, d interp.Decision, refusal *interp.Refusal) int {
+	name := d.Guard
+	if refusal != nil && refusal.Code == interp.CodeGuard {
+		name = refusal.Guard
+	}
+	i := slices.IndexFunc(op.Require, func(r *spec.Requirement) bool { return r.Guard.Peers == nil && r.Guard.Name == name })
+	if i < 0 {
+		return len(op.Require)
+	}
+	return i
 }
 
 func newTable(m *spec.Machine, o Options) *table {
@@ -97,7 +119,7 @@ func newTable(m *spec.Machine, o Options) *table {
 		}
 	}
 	t.perms = permutations(t.pools)
-	t.creates = make([][]creation, len(m.Operations))
+	t.creates, t.tried = make([][]creation, len(m.Operations)), make([][]attempt, len(m.Operations))
 	for i, op := range m.Operations {
 		if len(op.Creates) > 0 {
 			t.creations(i, op)
@@ -123,6 +145,13 @@ func (t *table) creations(i int, op *spec.Operation) {
 		c := t.calls[n].call
 		d, refusal := interp.Decide(t.m, fresh, c, t.others())
 		e := creation{call: n, group: none, branch: d.Branch}
+		accepted, _ := interp.Accept(t.m, c) // accepted before: calls did
+		grouped := interp.Effects(t.m, &op.Effects, fresh, accepted)
+		grouped.State = t.m.States[0] // whichever: groups do not look at it
+		e.group = t.intern(grouped)
+		if a := (attempt{e.group, gets(op, d, refusal)}); !slices.Contains(t.tried[i], a) {
+			t.tried[i] = append(t.tried[i], a)
+		}
 		switch {
 		case refusal != nil && refusal.Code == interp.CodeInvariant:
 			e.wrong = broken(refusal)
@@ -133,12 +162,8 @@ func (t *table) creations(i int, op *spec.Operation) {
 		case t.aboveBound(d.Record):
 			continue
 		default:
-			e.to = t.intern(d.Record)
+			e.to = t.land(d)
 		}
-		accepted, _ := interp.Accept(t.m, c) // accepted before: Decide did
-		grouped := interp.Effects(t.m, &op.Effects, fresh, accepted)
-		grouped.State = t.m.States[0] // whichever: groups do not look at it
-		e.group = t.intern(grouped)
 		t.creates[i] = append(t.creates[i], e)
 	}
 }
@@ -173,8 +198,15 @@ func (t *table) aboveBound(r interp.Record) bool {
 }
 
 // intern returns the number of the canonical form of a record.
-func (t *table) intern(r interp.Record) uint16 {
-	r = t.canonical(r)
+func (t *table) intern(r interp.Record) uint16 { return t.number(t.canonical(r, false)) }
+
+// land is intern for what a step leads to: the moment does not pass before the step that follows.
+func (t *table) land(d interp.Decision) uint16 { return t.number(t.canonical(d.Record, d.Then != nil)) }
+
+// settled returns the number of a record once its transaction is over.
+func (t *table) settled(n uint16) uint16 { return t.intern(t.locals[n].record) }
+
+func (t *table) number(r interp.Record) uint16 {
 	b := strconv.AppendInt(t.name[:0], int64(r.State.Index), 10)
 	for _, at := range []time.Time{r.CreatedAt, r.UpdatedAt} {
 		b = strconv.AppendInt(append(b, ' '), at.UnixMicro(), 10)
@@ -225,8 +257,8 @@ func (k *groupKey) of(m *spec.Machine, r interp.Record) int16 {
 }
 
 // canonical drops what makes no difference, and lets a moment pass: what was
-// now is past.
-func (t *table) canonical(r interp.Record) interp.Record {
+// now is past, unless it is held.
+func (t *table) canonical(r interp.Record, held bool) interp.Record {
 	r.Fields = slices.Clone(r.Fields)
 	r.ID, r.Rev = "", 1
 	for i, f := range t.m.Fields {
@@ -255,7 +287,7 @@ func (t *table) canonical(r interp.Record) interp.Record {
 			r.CreatedAt = epoch
 		}
 	}
-	t.settle(&r, 0)
+	t.settle(&r, 0, held)
 	return r
 }
 
@@ -282,13 +314,15 @@ func (t *table) times(r *interp.Record) (at []time.Time, set []func(time.Time)) 
 // settle brings the instants of a record to where they stand to the clock:
 // before or after it, and in which order when times are compared with each
 // other. The first `over` of those to come are past by now.
-func (t *table) settle(r *interp.Record, over int) {
+func (t *table) settle(r *interp.Record, over int, held bool) {
 	at, set := t.times(r)
 	if !t.pools.ordered {
 		for i, v := range at {
-			if v.After(epoch) {
+			switch {
+			case held && v.Equal(epoch):
+			case v.After(epoch):
 				set[i](epoch.Add(aheadUnit))
-			} else {
+			default:
 				set[i](epoch.Add(-pastUnit))
 			}
 		}
@@ -304,9 +338,11 @@ func (t *table) settle(r *interp.Record, over int) {
 	past = min(past+over, len(sorted))
 	for i, v := range at {
 		n := slices.IndexFunc(sorted, v.Equal)
-		if n < past {
+		switch {
+		case held && v.Equal(epoch):
+		case n < past:
 			set[i](epoch.Add(-pastUnit * time.Duration(past-n)))
-		} else {
+		default:
 			set[i](epoch.Add(aheadUnit * time.Duration(n-past+1)))
 		}
 	}
@@ -323,7 +359,7 @@ func (t *table) passing(r interp.Record) []interp.Record {
 		return nil
 	}
 	if t.pools.ordered {
-		t.settle(&next, 1)
+		t.settle(&next, 1, false)
 		return []interp.Record{next}
 	}
 	for i, v := range at {
@@ -349,7 +385,7 @@ func (t *table) at(n uint16) *local {
 	for _, next := range t.passing(l.record) {
 		l.passes = append(l.passes, t.intern(next))
 	}
-	l.edges, l.kept = make([][]edge, len(t.m.Operations)), make([]bool, len(t.m.Operations))
+	l.edges, l.kept, l.gets = make([][]edge, len(t.m.Operations)), make([]bool, len(t.m.Operations)), make([]int, len(t.m.Operations))
 	for i, op := range t.m.Operations {
 		if len(op.Creates) > 0 || t.m.Class(l.record.State, op) != spec.Transition {
 			continue
@@ -372,12 +408,14 @@ func (t *table) decide(from uint16, l *local, c int32) (e edge, does, kept bool)
 	t.decisions++
 	d, refusal := interp.Decide(t.m, r, t.calls[c].call, t.others())
 	e = edge{call: c, to: from, branch: d.Branch}
+	op := t.calls[c].op
+	l.gets[op.Index] = max(l.gets[op.Index], gets(op, d, refusal))
 	switch {
 	case refusal != nil && refusal.Code == interp.CodeInvariant:
 		e.wrong = broken(refusal)
 		return e, true, false
 	case refusal != nil || d.RecordOnly:
-		l.heard = hear(l.heard, t.calls[c].op, d, refusal)
+		l.heard = hear(l.heard, op, d, refusal)
 		return e, false, refusal == nil
 	case r.State.Terminal:
 		e.wrong = fmt.Sprintf("%s is terminal, and the record changes", r.State.Name)
@@ -392,7 +430,7 @@ func (t *table) decide(from uint16, l *local, c int32) (e edge, does, kept bool)
 	if t.aboveBound(d.Record) {
 		return e, false, false
 	}
-	e.to = t.intern(d.Record)
+	e.to = t.land(d)
 	e.stays = e.to == from
 	return e, true, false
 }

@@ -186,6 +186,7 @@ chain:
 			return true
 		}
 	}
+	s.slots[v.slot].local = c.t.settled(to)
 	for _, h := range c.happened {
 		c.cover.did(h.op, h.branch)
 		c.cover.states[h.to.Index] = true

@@ -181,6 +181,14 @@ func notesOf(o *spec.Operation) []string {
 	for _, e := range o.Asks {
 		list = append(list, askText(e))
 	}
+	for _, p := range o.Places {
+		for _, e := range p.Enter {
+			list = append(list, "entering "+p.Name+": "+askText(e))
+		}
+		for _, e := range p.Exit {
+			list = append(list, "leaving "+p.Name+": "+askText(e))
+		}
+	}
 	if o.Then != nil {
 		list = append(list, "then "+o.Then.Operation.Name)
 	}

@@ -82,11 +82,27 @@ func (k kind) width(s string) float64 {
 	return sum * k.size / em
 }
 
-// wrap breaks s into lines of at most width, at spaces.
+// wrap breaks s into lines of at most width, at spaces; within a word only where it is wider.
 func (k kind) wrap(s string, width float64) []string {
 	var lines []string
 	line := ""
 	for _, w := range strings.Fields(s) {
+		for k.width(w) > width {
+			end := len(w)
+			for at := range w {
+				if at > 0 && k.width(w[:at]) > width {
+					break
+				}
+				end = at
+			}
+			if end == 0 {
+				break // one character is wider than the line
+			}
+			if line != "" {
+				lines, line = append(lines, line), ""
+			}
+			lines, w = append(lines, w[:end]), w[end:]
+		}
 		switch {
 		case line == "":
 			line = w
