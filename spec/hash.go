@@ -35,7 +35,8 @@ func meaning(m *Machine) string {
 			nameSet(s.Probes, func(p *Probe) string { return p.Name }))
 	}
 	for i, p := range m.Places() { // a group without effects is but a way to write
-		line("border %d of %s:%s%s", i, nameSet(p.States, func(s *State) string { return s.Name }), asksText("exit", p.Exit, nil), asksText("enter", p.Enter, nil))
+		line("border %d of %s:%s%s", i, nameSet(p.States, func(s *State) string { return s.Name }),
+			asksText("exit", p.Exit, nil), asksText("enter", p.Enter, nil))
 	}
 	for _, x := range m.Removed {
 		line("removed %s to=%s", x.Name, x.To.State.Name)
@@ -232,7 +233,8 @@ func operationText(o *Operation) string {
 		if len(c.From) > 0 {
 			from = stateSet(c.From)
 		}
-		put("from=%s when=%s to=%s record_only=%t reject=%s %s, ", from, factSet(c.When), targetText(c.To, c.Same), c.RecordOnly, c.Reject, effectsText(&c.Effects)+asksText("effect", c.Asks, c.Then))
+		put("from=%s when=%s to=%s record_only=%t reject=%s %s, ",
+			from, factSet(c.When), targetText(c.To, c.Same), c.RecordOnly, c.Reject, effectsText(&c.Effects)+asksText("effect", c.Asks, c.Then))
 	}
 	put("]")
 	if o.DedupeBy != nil {

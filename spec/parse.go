@@ -302,7 +302,8 @@ func (p *parser) states(o *object, m *astMachine) {
 		if p.empty(e, "state") {
 			continue
 		}
-		so := p.object(e.value, "state "+e.name.text, "doc", "present", "absent", "should", "invariant", "terminal", "final", "otherwise", "kind", "enter", "exit", "allow", "probe", "was")
+		so := p.object(e.value, "state "+e.name.text,
+			"doc", "present", "absent", "should", "invariant", "terminal", "final", "otherwise", "kind", "enter", "exit", "allow", "probe", "was")
 		if so == nil {
 			continue
 		}

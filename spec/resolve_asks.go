@@ -171,7 +171,8 @@ func (r *resolver) checkSteps(o *Operation, told map[*Effect]bool) {
 			told[first] = true
 			r.add(codeTogether, first.Then.Pos, len(first.Then.Operation.Name),
 				"take one `then` away: when its record goes on, the delivery is dropped",
-				"operation %s: %s follows its step at once, and %s would follow effect %s", o.Name, at.Operation.Name, first.Then.Operation.Name, first.Name).
+				"operation %s: %s follows its step at once, and %s would follow effect %s",
+				o.Name, at.Operation.Name, first.Then.Operation.Name, first.Name).
 				related(at.Pos, "the step that follows at once")
 		}
 	}

@@ -117,7 +117,8 @@ func TestWordsOfTheSpecification(t *testing.T) {
 // TestBorders looks for the effects of states and groups.
 func TestBorders(t *testing.T) {
 	t.Parallel()
-	const text = "fsm: 1\nmachine: a\nentity: A\notherwise: reject\nstates:\n  open: {enter: {name: light, key: [id]}}\n  shut: {terminal: true}\n" +
+	const text = "fsm: 1\nmachine: a\nentity: A\notherwise: reject\n" +
+		"states:\n  open: {enter: {name: light, key: [id]}}\n  shut: {terminal: true}\n" +
 		"state_groups:\n  live: {except: [shut], exit: {name: lock}}\noperations:\n  make: {creates: open}\n  close: {from: open, to: shut}\n"
 	for _, c := range []struct{ src, want string }{
 		{text, "- leaving `live` (`open`): `lock`, at least once, after the commit; its key is machine, id, revision and name\n" +
