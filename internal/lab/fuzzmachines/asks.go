@@ -2,6 +2,8 @@ package fuzzmachines
 
 import (
 	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
 	"strings"
 )
 
@@ -75,17 +77,27 @@ func (w *writer) branchAsks(word string, to *state) string {
 	return text
 }
 
+// beside is a source that shifts no other draw: a machine is what it was without what is drawn
+// from it, so that faults in it that were judged need no new judge.
+func beside(text string) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(text))
+	return rand.New(rand.NewPCG(h.Sum64(), 0)) //nolint:gosec // the same in every run
+}
+
 // border draws effects of a state.
 func (m *machine) border(s *state) {
+	r := beside(m.text.String())
 	for _, when := range []string{"enter", "exit"} {
-		if !m.chance(7) || when == "exit" && s.terminal {
+		if r.IntN(7) > 0 || when == "exit" && s.terminal {
 			continue
 		}
 		effect := func(name string) string {
-			return fmt.Sprintf("{name: %s%s, atomic: %t}", name, one(m, []string{"", ", key: id", ", key: [id, rev]"}), m.chance(2))
+			key := []string{"", ", key: id", ", key: [id, rev]"}[r.IntN(3)]
+			return fmt.Sprintf("{name: %s%s, atomic: %t}", name, key, r.IntN(2) == 0)
 		}
 		text := effect("on_" + when + "_" + s.name)
-		if m.chance(3) {
+		if r.IntN(3) == 0 {
 			text = "[" + text + ", " + effect("also_"+when+"_"+s.name) + "]"
 		}
 		m.printf("    %s: %s\n", when, text)

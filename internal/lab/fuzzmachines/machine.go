@@ -128,7 +128,7 @@ func (m *machine) grouped(text string) string {
 	if len(m.places) == 0 && len(others) > 0 && m.chance(2) {
 		form = "{except: [" + strings.Join(others, ", ") + "]}"
 	}
-	if m.chance(3) {
+	if beside(text).IntN(3) == 0 {
 		form = strings.TrimSuffix(form, "}")
 		if strings.HasPrefix(form, "[") {
 			form = "{states: " + form
@@ -231,7 +231,7 @@ func (m *machine) defaultOf(kind string) string {
 	case kind == "time":
 		return one(m, []string{"2026-01-31T12:00:00Z", "1999-12-31T23:59:59.999999-11:30"})
 	case kind == "json":
-		return one(m, []string{`'{"a": [1, null]}'`, `'"it''s"'`})
+		return one(m, []string{`'{"a": [1, null]}'`, "'[null]'", `'"it''s"'`})
 	case strings.HasPrefix(kind, "int"):
 		return fmt.Sprint(m.IntN(4))
 	}
