@@ -198,8 +198,10 @@ func (s search) firstCalls(o *spec.Operation) []tried {
 		full := c
 		full.Inputs = maps.Clone(c.Inputs)
 		for i, in := range o.Inputs {
-			lo, _ := inputBounds(o, in)
-			full.Inputs[in.Name] = plainValue(in.Type, lo, in.Name, len(m.Fields)+i)
+			lo, hi := inputBounds(o, in)
+			t := in.Type
+			t.Max = hi
+			full.Inputs[in.Name] = plainValue(t, lo, in.Name, len(m.Fields)+i)
 		}
 		list = append(list,
 			tried{before: interp.NewRecord(m, ""), call: full, others: firstNumbers(m, o)},

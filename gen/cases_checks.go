@@ -100,9 +100,9 @@ func (s search) records(st *spec.State) []checked {
 	first := st == m.States[0]
 	ruled := s.ruled(st)
 	for _, f := range m.Fields {
-		number := f.Type.Kind == spec.KindInt || f.Type.Kind == spec.KindCounter || f.Type.Kind == spec.KindSequence
+		number := f.Type.HasLength() || f.Type.Kind == spec.KindInt || f.Type.Kind == spec.KindCounter || f.Type.Kind == spec.KindSequence
 		if !ruled[f] && !(first && number) {
-			continue // its type is the same in all states, and only that of numbers has bounds
+			continue // its type is the same in all states, and only that of numbers and texts has bounds
 		}
 		for _, v := range s.pool(base, f.Type, nil, func(t spec.Term) bool { return t.Field == f }) {
 			if v.Kind == interp.KindAbsent && !f.Type.Optional || v == interp.Word("") {

@@ -148,7 +148,7 @@ func (s search) own(r interp.Record, n int, in func(*spec.Field) bool) interp.Re
 		var v interp.Value
 		switch f.Type.Kind {
 		case spec.KindString:
-			v = interp.String(fmt.Sprintf("%s-%c", f.Name, 'a'+n))
+			v = interp.String(f.Type.Fitted(fmt.Sprintf("%s-%c", f.Name, 'a'+n)))
 		case spec.KindSequence, spec.KindInt:
 			v = interp.Int(r.Fields[i].Num + int64(n) + 1)
 		default:

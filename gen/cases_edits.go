@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fsmgen/fsmgen/internal/interp"
@@ -192,6 +193,9 @@ func (s search) view(o *spec.Operation) *view {
 	return v
 }
 
+// longest is how many characters a text has at most with which an end of a length is tried.
+const longest = 1000
+
 // pool lists the values that are tried in one place: those at the edges of its type,
 // and of each comparison that it stands in.
 func (s search) pool(x tried, t spec.Type, in *spec.Input, is func(spec.Term) bool) []interp.Value {
@@ -236,8 +240,21 @@ func (s search) pool(x tried, t spec.Type, in *spec.Input, is func(spec.Term) bo
 	add(interp.Absent)
 	switch t.Kind {
 	case spec.KindString:
-		for _, text := range []string{"", "a", "b"} {
-			add(interp.String(text))
+		add(interp.String(""))
+		lo, hi := t.Min, t.Max
+		if in != nil {
+			lo, hi = inputBounds(x.call.Op, in)
+		}
+		bounded := spec.Type{Kind: t.Kind, Min: lo, Max: hi}
+		for _, text := range []string{"a", "b"} {
+			add(interp.String(bounded.Fitted(text)))
+		}
+		for _, bound := range []*int64{lo, hi} {
+			for d := int64(-1); bound != nil && d <= 1; d++ {
+				if n := *bound + d; n > 0 && n <= longest {
+					add(interp.String(strings.Repeat("é", int(n)))) // a character is not a byte
+				}
+			}
 		}
 		if in != nil {
 			add(interp.String("a\x00"))

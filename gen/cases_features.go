@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/spec"
@@ -195,12 +196,18 @@ func relation(m *spec.Machine, f *spec.Fact, r interp.Record, c interp.Call) str
 	return fmt.Sprint(left.Compare(right))
 }
 
-// edge says whether a number is at a bound or next to it.
+// edge says whether a number, or the length of a text, is at a bound or next to it.
 func edge(v interp.Value, bound *int64) string {
-	if bound == nil || v.Kind != interp.KindInt && v.Kind != interp.KindTime {
+	n := v.Num
+	switch {
+	case bound == nil:
+		return ""
+	case v.Kind == interp.KindString:
+		n = int64(utf8.RuneCountInString(v.Text))
+	case v.Kind != interp.KindInt && v.Kind != interp.KindTime:
 		return ""
 	}
-	switch d := v.Num - *bound; {
+	switch d := n - *bound; {
 	case d >= -1 && d <= 1:
 		return fmt.Sprint(" by ", d)
 	default:

@@ -98,7 +98,8 @@ func (s search) filled(r interp.Record) interp.Record {
 func plainValue(t spec.Type, low *int64, name string, n int) interp.Value {
 	switch t.Kind {
 	case spec.KindString:
-		return interp.String(name)
+		t.Min = low
+		return interp.String(t.Fitted(name))
 	case spec.KindBool:
 		return interp.Bool(false)
 	case spec.KindTime:

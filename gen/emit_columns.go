@@ -166,6 +166,12 @@ func columnInfo(f *spec.Field) string {
 		}
 		text += ", Words: " + stringsExpr(stored)
 	}
+	if f.Type.HasLength() {
+		text += fmt.Sprintf(", Least: %d", *f.Type.Min)
+		if f.Type.Max != nil {
+			text += fmt.Sprintf(", Most: %d", *f.Type.Max)
+		}
+	}
 	return text + "}"
 }
 

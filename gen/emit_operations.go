@@ -216,6 +216,15 @@ func (e *operationEmitter) input(in *spec.Input) {
 	switch in.Type.Kind {
 	case spec.KindString:
 		check("Text")
+		lo, hi := inputBounds(e.o, in)
+		switch {
+		case lo == nil && hi == nil:
+		case optional:
+			e.add(jen.If(raw("value, ok := %s.Get()", name), raw("ok")).Block(
+				jen.If(raw("err := %s", lengthCheck(e.n, "value", lo, hi)), raw("err != nil")).Block(e.fail("refuseInput", ", %q, err.Error()", in.Name))))
+		default:
+			e.add(jen.If(raw("err := %s", lengthCheck(e.n, name, lo, hi)), raw("err != nil")).Block(e.fail("refuseInput", ", %q, err.Error()", in.Name)))
+		}
 	case spec.KindTime:
 		if optional {
 			e.add(raw("%s = %s(%s)", name, e.n.of("fsmimpl.CutTime"), name))

@@ -55,6 +55,7 @@ type sqlDialect struct {
 	array       string                                   // makes a JSON array
 	older       string                                   // whether a transaction may not see what was committed before its statement, and OR
 	asText      string                                   // makes a text of it
+	length      string                                   // counts the characters of a text
 	plain       func(t *spec.Type, column string) string // a value that the array of a note can hold
 }
 
@@ -239,6 +240,13 @@ func (s *schemaText) fieldChecks(f *spec.Field) []sqlCheck {
 			words[i] = quoteText(v.Stored())
 		}
 		add("is a known word", col+" IN ("+strings.Join(words, ", ")+")")
+	case spec.KindString:
+		switch length := s.d.length + "(" + col + ")"; {
+		case t.Min != nil && t.Max != nil:
+			add(fmt.Sprintf("is from %d to %d characters long", *t.Min, *t.Max), fmt.Sprintf("%s BETWEEN %d AND %d", length, *t.Min, *t.Max))
+		case t.Min != nil:
+			add(fmt.Sprintf("is at least %d characters long", *t.Min), fmt.Sprintf("%s >= %d", length, *t.Min))
+		}
 	case spec.KindInt:
 		switch {
 		case t.Min != nil && t.Max != nil:

@@ -157,7 +157,7 @@ func (p *prompt) instant(seconds int) string {
 func (p *prompt) sample(f *spec.Field, r *made) string {
 	switch f.Type.Kind {
 	case spec.KindString:
-		return quoteText(fmt.Sprintf("%s of %s", f.Name, r.id))
+		return quoteText(f.Type.Fitted(fmt.Sprintf("%s of %s", f.Name, r.id)))
 	case spec.KindInt:
 		if f.Type.Min != nil {
 			return fmt.Sprint(*f.Type.Min)

@@ -19,7 +19,7 @@ func postgresDialect() sqlDialect {
 		isDocument: func(string) string { return "" }, // the type json says it
 		isSet:      func(c string) string { return `"fsm_is_set"(` + c + ")" },
 		nulls:      func(c string) []string { return []string{c + " NULLS LAST"} },
-		is:         "IS NOT DISTINCT FROM", array: "json_build_array", asText: "::text",
+		is:         "IS NOT DISTINCT FROM", array: "json_build_array", asText: "::text", length: "char_length",
 		older: "current_setting('transaction_isolation') <> 'read committed' OR ",
 		plain: func(t *spec.Type, c string) string {
 			if t.Kind == spec.KindTime {

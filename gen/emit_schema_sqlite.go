@@ -22,7 +22,7 @@ func sqliteDialect() sqlDialect {
 			return "NOT EXISTS (SELECT 1 FROM json_each(" + part + ") WHERE value NOT IN (SELECT value FROM json_each(" + set + ")))"
 		},
 		nulls: func(c string) []string { return []string{c + " IS NULL", c} },
-		is:    "IS", array: "json_array", plain: func(_ *spec.Type, c string) string { return c },
+		is:    "IS", array: "json_array", length: "length", plain: func(_ *spec.Type, c string) string { return c },
 	}
 }
 

@@ -239,6 +239,10 @@ func inputNote(o *spec.Operation, in *spec.Input) string {
 		notes = append(notes, phrase(lead(text)))
 	}
 	switch lo, hi := inputBounds(o, in); {
+	case in.Type.Kind == spec.KindString && hi != nil:
+		notes = append(notes, fmt.Sprintf("%d to %d characters", *lo, *hi))
+	case in.Type.Kind == spec.KindString && lo != nil:
+		notes = append(notes, fmt.Sprintf("at least %d characters", *lo))
 	case lo != nil && hi != nil:
 		notes = append(notes, fmt.Sprintf("from %d to %d", *lo, *hi))
 	case lo != nil && *lo == 0:

@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/fsmgen/fsmgen/spec"
@@ -12,8 +13,19 @@ type broken struct {
 	when cond
 }
 
-// outside is the condition that an int field is outside its bounds. A value
-// that comes out of an input was checked with the input.
+// lengthCheck is a call that looks at the length of a text.
+func lengthCheck(n *names, text string, least, most *int64) string {
+	bounds := []int64{1, 0}
+	for i, bound := range []*int64{least, most} {
+		if bound != nil {
+			bounds[i] = *bound
+		}
+	}
+	return fmt.Sprintf("%s(%s, %d, %d)", n.of("fsmimpl.CheckLength"), text, bounds[0], bounds[1])
+}
+
+// outside is the condition that an int field is outside its bounds, or the length of a
+// text. A value that comes out of an input was checked with the input.
 func (s scope) outside(f *spec.Field) cond {
 	if s.changes != nil {
 		if c := s.changes.of(f); c != nil && c.checked {
@@ -23,6 +35,10 @@ func (s scope) outside(f *spec.Field) cond {
 	o := s.field(f)
 	if o.here == absent || f.Type.Min == nil && f.Type.Max == nil {
 		return never
+	}
+	if f.Type.Kind == spec.KindString {
+		check := lengthCheck(s.n, o.val, f.Type.Min, f.Type.Max)
+		return and(there(o), atom(check+" != nil", check+" == nil"))
 	}
 	var parts []cond
 	for _, bound := range []struct {

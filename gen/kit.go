@@ -30,6 +30,7 @@ var kitNames = map[string]string{
 	"fsmimpl.Name": "nameOf", "fsmimpl.Text": "textOf", "fsmimpl.Parse": "parseWord", "fsmimpl.All": "allOf",
 	"fsmimpl.StateOf": "stateOf", "fsmimpl.InState": "stateIn", "fsmimpl.NewError": "newError", "fsmimpl.Values": "valuesOf",
 	"fsmimpl.CheckText": "checkText", "fsmimpl.CheckOptionalText": "checkOptionalText",
+	"fsmimpl.CheckLength": "checkLength",
 	"fsmimpl.CheckTime": "checkTime", "fsmimpl.CheckOptionalTime": "checkOptionalTime",
 	"fsmimpl.CheckJSON": "checkJSON", "fsmimpl.CheckOptionalJSON": "checkOptionalJSON",
 	"fsmimpl.CutTime": "cutOptionalTime", "fsmimpl.InYears": "inYears",

@@ -456,6 +456,12 @@ func (p *parser) parseType(w word) astType {
 		t.kind = typeWords[text]
 	case strings.HasPrefix(text, "int "):
 		p.parseBounds(&t, w, strings.ReplaceAll(text[len("int "):], " ", ""))
+	case strings.HasPrefix(text, "string "):
+		p.parseLength(&t, w, strings.ReplaceAll(text[len("string "):], " ", ""))
+	case strings.HasPrefix(text, "set ") && strings.Contains(text, ".."):
+		p.at(codeUnknownType, w, "write `set`, and bounds at the input that is added, e.g. `input: {tag: string 1..64}` and `add: {tags: input.tag}`",
+			"the members of a set have no bounds").fix(w, "set")
+		t.kind = KindSet
 	case strings.Contains(text, "|"):
 		p.parseEnum(&t, w)
 	case text == "optional":
@@ -465,7 +471,7 @@ func (p *parser) parseType(w word) astType {
 		if near == "" {
 			near = p.nearest(text, typeNames)
 		}
-		d := p.at(codeUnknownType, w, didYouMean(near, "types", append(typeNames[:len(typeNames):len(typeNames)], "int 1..5", "two or more words divided by |")), "unknown type %q", text)
+		d := p.at(codeUnknownType, w, didYouMean(near, "types", append(typeNames[:len(typeNames):len(typeNames)], "int 1..5", "string 1..64", "two or more words divided by |")), "unknown type %q", text)
 		if near != "" && t.optional {
 			d.fix(w, "optional "+near)
 		} else {
@@ -504,6 +510,54 @@ func (p *parser) parseBounds(t *astType, w word, text string) {
 		t.max = &hi
 	}
 	t.kind = KindInt
+}
+
+// maxLength is how many characters a text may be asked to have: no call brings more bytes.
+const maxLength = 8 << 20
+
+// parseLength reads `1..64` and `3..`, the characters that a text has.
+func (p *parser) parseLength(t *astType, w word, text string) {
+	const hint = "write `string`, `string 1..64` or `string 3..`"
+	t.kind = KindString
+	low, high, ok := strings.Cut(text, "..")
+	if !ok {
+		low, high = "", text
+	}
+	lo, least := wholeNumber(low)
+	hi, most := wholeNumber(high)
+	if high == "" && least {
+		hi, most = maxLength, true
+	}
+	written := func(low, high string) string {
+		if t.optional {
+			low = "optional string " + low
+		} else {
+			low = "string " + low
+		}
+		return low + ".." + high
+	}
+	switch {
+	case (low == "" || least && lo < 1) && most && hi >= 1:
+		fix := written("1", high)
+		p.at(codeUnknownType, w, "write `"+fix+"`: a text is never empty", "cannot read the bounds of %q", fold(w.text)).fix(w, fix)
+	case !least || !most || lo < 1:
+		p.at(codeUnknownType, w, hint, "cannot read the bounds of %q", fold(w.text))
+	case max(lo, hi) > maxLength:
+		p.at(codeUnknownType, w, hint, "no text has %d characters: a call brings %d bytes at most", max(lo, hi), maxLength)
+	case hi < lo:
+		fix := written(high, low)
+		p.at(codeTogether, w, "write `"+fix+"`", "the bounds are reversed: %d is above %d", lo, hi).fix(w, fix)
+	default:
+		if t.min = &lo; high != "" {
+			t.max = &hi
+		}
+	}
+}
+
+// wholeNumber reads a number as the language writes it.
+func wholeNumber(text string) (n int64, ok bool) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, err == nil && numberForm.MatchString(text)
 }
 
 // reservedWord may not be a word of an enum, since a fact or a value reads it

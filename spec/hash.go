@@ -133,7 +133,7 @@ func termText(t Term) string {
 func typeText(t Type, stored bool) string {
 	text := t.Kind.String()
 	switch t.Kind {
-	case KindInt:
+	case KindInt, KindString:
 		if t.Min != nil {
 			text += fmt.Sprintf(" %d..", *t.Min)
 			if t.Max != nil {

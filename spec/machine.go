@@ -129,7 +129,7 @@ const (
 type Type struct {
 	Kind     Kind
 	Optional bool
-	Min, Max *int64       // KindInt: the bounds, nil where there is none
+	Min, Max *int64       // KindInt: the bounds, KindString: those of its length in characters; nil where there is none
 	Values   []*EnumValue // KindEnum
 }
 
@@ -377,6 +377,8 @@ const (
 	ValueInput         ValueKind = iota + 1 // input, input.x
 	ValueInputOrAbsent                      // the field becomes what came, absent included
 	ValueInputOrSame                        // an input that is not sent keeps the old value
+	ValueInputOrDefault                     // an input that is not sent gives the field its default
+	ValueInputOrReject                      // a branch that is taken without the input refuses the call
 	ValueField                              // the old value of another field
 	ValueActor
 	ValueNow // now + Plus
@@ -390,7 +392,7 @@ const (
 type Value struct {
 	Pos   Pos
 	Kind  ValueKind
-	Input *Input        // ValueInput, ValueInputOrAbsent, ValueInputOrSame
+	Input *Input        // ValueInput and the kinds after it, up to ValueInputOrReject
 	Field *Field        // ValueField
 	Plus  time.Duration // ValueNow
 	Int   int64

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // bindDefault binds `default`, a constant of the field's type (FSM015, FSM021).
@@ -84,6 +85,9 @@ func (v *Value) constant(t Type, n *node) (problem, hint string) {
 			return "it is empty", "write a text, or make the field optional instead"
 		case n.plain && (numberForm.MatchString(n.text) || yaml11[strings.ToLower(n.text)]):
 			return n.text + " is not a text", "put it in quotes"
+		case !t.FitsLength(n.text):
+			return fmt.Sprintf("it has %d characters, and the field is %s", utf8.RuneCountInString(n.text), lengthText(t)),
+				"write a text of another length, or change the bounds of the field"
 		}
 	case KindTime:
 		at, err := time.Parse(time.RFC3339Nano, n.text)

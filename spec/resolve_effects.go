@@ -3,6 +3,7 @@ package spec
 import (
 	"fmt"
 	"slices"
+	"unicode/utf8"
 )
 
 // bindInputs collects the inputs of an operation: the declared ones, then those
@@ -226,8 +227,14 @@ func (r *resolver) value(o *Operation, a *astOperation, f *Field, t Type, v astV
 			out.Kind = ValueWord
 			return out, r.bindWord(&out.Word, v.text, v.name, t, "field "+f.Name)
 		}
-		out.Const = v.name
-		return out, fits(KindString, v.text.text)
+		if out.Const = v.name; !fits(KindString, v.text.text) {
+			return out, false
+		}
+		if !t.FitsLength(v.name) {
+			r.at(codeValue, v.text, "write a text of another length, or change the bounds of field "+f.Name,
+				"%s has %d characters, and field %s is %s", v.text.text, utf8.RuneCountInString(v.name), f.Name, lengthText(t))
+			return out, false
+		}
 	case ValueInt:
 		if !fits(KindInt, v.text.text) {
 			return out, false

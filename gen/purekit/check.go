@@ -67,6 +67,19 @@ func checkOptionalText(o Optional[string]) error {
 	return checkCharacters(s)
 }
 
+// checkLength looks at how many characters a text has: from least to most, or at least that
+// many where most is 0.
+func checkLength(s string, least, most int) error {
+	switch n := utf8.RuneCountInString(s); {
+	case n >= least && (n <= most || most == 0):
+		return nil
+	case most == 0:
+		return fmt.Errorf("it has %d characters, expected %d or more", n, least)
+	default:
+		return fmt.Errorf("it has %d characters, expected %d to %d", n, least, most)
+	}
+}
+
 // checkCharacters returns an error unless a text is UTF-8 without NUL.
 func checkCharacters(s string) error {
 	if !utf8.ValidString(s) {

@@ -70,7 +70,11 @@ func (c *comparison) field(o, n *spec.Field) {
 		case !o.Type.Optional && n.Type.Optional:
 			c.report("FSM703", typed, "its Go type is another one; rows and events stay as they are", "field %s is optional, it was mandatory", n.Name)
 		}
-		c.bounds("FSM702", typed, "field "+n.Name, &o.Type, &n.Type)
+		code := "FSM702"
+		if n.Type.Kind == spec.KindString {
+			code = "FSM706"
+		}
+		c.bounds(code, typed, "field "+n.Name, &o.Type, &n.Type)
 		c.values("FSM702", typed, "field "+n.Name, o.Type.Values, n.Type.Values)
 	}
 	if n.Type.Kind == spec.KindSequence {
@@ -108,29 +112,38 @@ func orMachine(words []string) string {
 	return comma(words)
 }
 
-// bounds compares the bounds of numbers, of a field or an input.
+// bounds compares the bounds of numbers, or of the lengths of texts, of a field or an input.
 func (c *comparison) bounds(code string, where at, what string, o, n *spec.Type) {
-	if n.Kind != spec.KindInt {
+	if n.Kind != spec.KindInt && n.Kind != spec.KindString {
 		return
+	}
+	was, is := boundText(o), boundText(n)
+	if n.Kind == spec.KindString { // `string 1..` says what `string` says
+		o, n = withLeast(*o), withLeast(*n)
 	}
 	narrower := n.Min != nil && (o.Min == nil || *n.Min > *o.Min) || n.Max != nil && (o.Max == nil || *n.Max < *o.Max)
 	wider := o.Min != nil && (n.Min == nil || *n.Min < *o.Min) || o.Max != nil && (n.Max == nil || *n.Max > *o.Max)
 	switch {
 	case narrower:
-		c.report(code, where, "look for values outside of the bounds first", "%s is %s, it was %s", what, boundText(n), boundText(o))
+		c.report(code, where, "look for values outside of the bounds first", "%s is %s, it was %s", what, is, was)
 	case wider:
-		c.compatible(where, "%s is %s, it was %s", what, boundText(n), boundText(o))
+		c.compatible(where, "%s is %s, it was %s", what, is, was)
 	}
 }
 
-func boundText(t *spec.Type) string {
-	switch {
-	case t.Min != nil && t.Max != nil:
-		return fmt.Sprintf("int %d..%d", *t.Min, *t.Max)
-	case t.Min != nil:
-		return fmt.Sprintf("int %d..", *t.Min)
+// withLeast is a type of a text whose least length is written: none is empty.
+func withLeast(t spec.Type) *spec.Type {
+	if t.Min == nil {
+		one := int64(1)
+		t.Min = &one
 	}
-	return "int"
+	return &t
+}
+
+func boundText(t *spec.Type) string {
+	bare := *t
+	bare.Optional = false
+	return bare.String()
 }
 
 // values compares the words of an enum, of a field or an input.

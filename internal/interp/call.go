@@ -143,7 +143,17 @@ func acceptInput(in *spec.Input, into []*spec.Field, v Value) (Value, string) {
 		if v.Text == "" {
 			return v, "it is required and empty"
 		}
-		return v, textProblem(v.Text)
+		if problem := textProblem(v.Text); problem != "" {
+			return v, problem
+		}
+		if problem := lengthProblem(in.Type, v.Text); problem != "" {
+			return v, problem
+		}
+		for _, f := range into {
+			if problem := lengthProblem(f.Type, v.Text); problem != "" {
+				return v, problem
+			}
+		}
 	case KindSet:
 		for _, member := range v.Members() {
 			if member == "" {
@@ -213,6 +223,18 @@ func boundProblem(t spec.Type, n int64) string {
 		return fmt.Sprintf("%d is more than %d", n, *t.Max)
 	case t.Kind == spec.KindCounter && n < 0:
 		return fmt.Sprintf("%d is less than 0", n)
+	}
+	return ""
+}
+
+// lengthProblem says what is wrong with the length of a text of the type, or "".
+func lengthProblem(t spec.Type, text string) string {
+	if !t.HasLength() {
+		return ""
+	}
+	n := utf8.RuneCountInString(text)
+	if problem := boundProblem(t, int64(n)); problem != "" {
+		return "its length: " + problem
 	}
 	return ""
 }

@@ -31,6 +31,10 @@ func arrival(m *spec.Machine, before, after Record, creation bool) []Violation {
 		switch f.Type.Kind {
 		case spec.KindInt:
 			return true
+		case spec.KindString:
+			if f.Type.HasLength() {
+				return true
+			}
 		case spec.KindCounter:
 			return creation || after.Fields[i].Num < before.Fields[i].Num
 		case spec.KindSequence:
@@ -94,6 +98,10 @@ func checkField(f *spec.Field, v Value) (Violation, bool) {
 	switch f.Type.Kind {
 	case spec.KindInt, spec.KindCounter:
 		if problem := boundProblem(f.Type, v.Num); problem != "" {
+			return broken(f.Name, "%s", problem)
+		}
+	case spec.KindString:
+		if problem := lengthProblem(f.Type, v.Text); problem != "" {
 			return broken(f.Name, "%s", problem)
 		}
 	case spec.KindSequence:

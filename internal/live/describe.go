@@ -65,6 +65,12 @@ func column(f *spec.Field) driver.Column {
 	for _, w := range f.Type.Values {
 		c.Words = append(c.Words, w.Stored())
 	}
+	if f.Type.HasLength() {
+		c.Least = int(*f.Type.Min)
+		if f.Type.Max != nil {
+			c.Most = int(*f.Type.Max)
+		}
+	}
 	if f.Default != nil {
 		c.Default = Column(f.Type, interp.Default(f))
 	}

@@ -137,7 +137,10 @@ func (p *problem) sentOr(sent, old value) value {
 	if !sent.maybe {
 		return sent
 	}
-	v := value{kind: old.kind, num: p.number(old.kind)}
+	v := value{kind: old.kind, num: p.number(old.kind), length: sent.length}
+	if !old.absent {
+		v.length = sent.length.either(old.length)
+	}
 	came := formula{op: isTrue, v: sent.pres}
 	if old.maybe || old.absent {
 		v.maybe, v.pres = true, p.atom()

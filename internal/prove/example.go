@@ -47,12 +47,13 @@ type world struct {
 	*part
 	sol   *solution
 	texts map[int64]string
-	zero  int64 // the number of the time of the call
+	spans map[int64]span // how long they are
+	zero  int64          // the number of the time of the call
 	words map[int64]string
 }
 
 func (s *part) world(sol *solution, words map[string]int64) *world {
-	w := &world{part: s, sol: sol, texts: map[int64]string{}, words: map[int64]string{}}
+	w := &world{part: s, sol: sol, texts: map[int64]string{}, spans: map[int64]span{}, words: map[int64]string{}}
 	for word, n := range words {
 		w.words[n] = word
 	}
@@ -65,6 +66,17 @@ func (s *part) world(sol *solution, words map[string]int64) *world {
 		if n > 0 && (number.kind == spec.KindString || number.kind == spec.KindJSON) {
 			nums = append(nums, w.number(value{num: n}))
 		}
+	}
+	long := func(v value) {
+		if v.kind == spec.KindString && !v.absent {
+			w.spans[w.number(v)] = w.spans[w.number(v)].both(v.length)
+		}
+	}
+	for _, v := range s.fields {
+		long(v)
+	}
+	for _, v := range s.inputs {
+		long(v)
 	}
 	slices.Sort(nums)
 	w.name(slices.Compact(nums))
@@ -92,18 +104,38 @@ func (w *world) name(nums []int64) {
 		} else {
 			above = fixed[nums[n]]
 		}
-		prefix := ""
-		for _, p := range []string{"", "A", "0", below, below + "0", below + "\x01"} { // 'A' < 'a', '0' < 'A'
-			if first := p + letters(0, n); first > below && (above == "" || p+letters(n-1, n) < above) {
-				prefix = p
-				break
-			}
-		}
+		names := w.between(below, above, nums[:n])
 		for i := range n {
-			w.texts[nums[i]] = prefix + letters(i, n)
+			w.texts[nums[i]] = names[i]
 		}
 		nums = nums[n:]
 	}
+}
+
+// between names texts in the order of their numbers, behind one text and before another,
+// where there is one.
+func (w *world) between(below, above string, nums []int64) []string {
+	var first []string
+	for _, prefix := range []string{"", "A", "0", below, below + "0", below + "\x01", "\u4e00"} { // 'A' < 'a', '0' < 'A'
+		names, last := make([]string, len(nums)), below
+		good := true
+		for i, n := range nums {
+			name := prefix + letters(i, len(nums))
+			if prefix == "\u4e00" { // many that have one character
+				name = string(rune(0x4e00 + i))
+			}
+			names[i] = w.spans[n].fitted(name)
+			good = good && names[i] > last
+			last = names[i]
+		}
+		if good && (above == "" || last < above) {
+			return names
+		}
+		if first == nil {
+			first = names
+		}
+	}
+	return first
 }
 
 // letters names the texts so that their order is that of their indexes.
@@ -160,7 +192,7 @@ func (w *world) datum(v value) Datum {
 	n := w.number(v)
 	switch v.kind {
 	case spec.KindString:
-		d.Text = w.texts[n]
+		d.Text = v.length.fitted(w.texts[n])
 	case spec.KindJSON:
 		d.Text = w.texts[n]
 		if _, constant := w.part.texts[d.Text]; !constant {

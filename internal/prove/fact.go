@@ -72,10 +72,13 @@ func (p *problem) fact(f *spec.Fact, read reader) (formula, bool) {
 	}
 	var rel formula
 	switch f.Op {
-	case spec.Eq:
-		rel = same(left, right)
-	case spec.Ne:
-		rel = not(same(left, right))
+	case spec.Eq, spec.Ne:
+		if rel = same(left, right); left.kind == spec.KindString && left.length.apart(right.length) {
+			rel = no
+		}
+		if f.Op == spec.Ne {
+			rel = not(rel)
+		}
 	case spec.Lt:
 		rel = compare(left, right, -1)
 	case spec.Le:

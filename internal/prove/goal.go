@@ -116,8 +116,19 @@ func (s *part) typed(branch *spec.Branch, read reader) []goal {
 			if f.Type.Kind == spec.KindCounter {
 				low = new(int64)
 			}
-			if a.Value.Kind == spec.ValueInt {
-				continue // a number in the file: FSM015 speaks of it
+			if a.Value.Kind == spec.ValueInt || a.Value.Kind == spec.ValueText {
+				continue // a constant in the file: FSM015 speaks of it
+			}
+			if f.Type.HasLength() {
+				holds := anyOf(not(s.present(v)))
+				if v.length.within(lengthOf(f.Type)) {
+					holds = yes
+				}
+				list = append(list, goal{
+					code: "FSM302", fields: []*spec.Field{f}, present: true, accepted: acceptedBefore(a, f),
+					condition: func() (formula, bool) { return holds, true },
+					left:      fmt.Sprintf("`%s` outside its bounds", f.Name), pos: f.Pos, related: fmt.Sprintf("%s is %s", f.Name, f.Type),
+				})
 			}
 			if low == nil && f.Type.Max == nil || f.Type.Kind != spec.KindInt && f.Type.Kind != spec.KindCounter {
 				continue

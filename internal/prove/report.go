@@ -106,6 +106,8 @@ func (w *work) wayOut(s *part, branch *spec.Branch, to *spec.State, g goal, key 
 		return fmt.Sprintf("require a guard with `when: %s >= 1`", f.Name)
 	case g.code == "FSM302" && g.fact == nil && key == "decrement":
 		return fmt.Sprintf("put a branch with `when: %s == 0` above %s", f.Name, where)
+	case g.code == "FSM302" && g.fact == nil && f.Type.HasLength():
+		return lengthWayOut(f, at.Value)
 	case g.code == "FSM302" && g.fact == nil:
 		return fmt.Sprintf("require a guard that keeps %s within its bounds, or widen them", f.Name)
 	case g.code == "FSM302" && key == "" && s.from != nil && branch == nil:
@@ -148,6 +150,20 @@ func (w *work) wayOut(s *part, branch *spec.Branch, to *spec.State, g goal, key 
 		return fmt.Sprintf("add %s to `clear:` of %s", f.Name, where)
 	}
 	return fmt.Sprintf("add %s to `reset:` of %s", f.Name, where)
+}
+
+// lengthWayOut says how a field can take a text of any length that the value has.
+func lengthWayOut(f *spec.Field, v spec.Value) string {
+	into := lengthOf(f.Type)
+	give := func(f *spec.Field, s span) string { return fmt.Sprintf("give %s the type `%s`", f.Name, s.typed(f.Type)) }
+	if v.Kind == spec.ValueActor {
+		return fmt.Sprintf("%s: an actor has 1 to %d characters", give(f, into.either(span{1, spec.MaxActor})), spec.MaxActor)
+	}
+	from := lengthOf(v.Field.Type)
+	if from.apart(into) {
+		return give(f, into.either(from))
+	}
+	return give(f, into.either(from)) + ", or " + give(v.Field, into.both(from))
 }
 
 // edits are the way out where it is one: a `clear` is too much, or one is missing.

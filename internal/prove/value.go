@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -21,6 +22,7 @@ type value struct {
 	off    int64 // added to num
 	opaque bool  // nothing is known about the number
 	set    *set  // KindSet
+	length span  // KindString
 }
 
 // set is a set of strings: what was there before the step without what went, and
@@ -142,6 +144,8 @@ func (p *problem) fresh(t spec.Type) value {
 		p.assume(formula{op: atMost, y: v.num, c: -1})
 	case spec.KindInt:
 		p.assume(p.bounds(v, t))
+	case spec.KindString:
+		v.length = lengthOf(t)
 	}
 	return v
 }
@@ -301,6 +305,9 @@ func (p *problem) input(in *spec.Input) value {
 				p.assume(anyOf(not(p.present(v)), p.bounds(v, a.Field.Type)))
 			case spec.KindCounter:
 				p.assume(anyOf(not(p.present(v)), v.atLeast(0)))
+			case spec.KindString:
+				v.length = v.length.both(lengthOf(a.Field.Type))
+				p.inputs[in] = v
 			}
 		}
 	}
@@ -316,7 +323,7 @@ func (p *problem) clock() value {
 
 func (p *problem) who() value {
 	if p.actor == nil {
-		p.actor = &value{kind: spec.KindString, num: p.number(spec.KindString)}
+		p.actor = &value{kind: spec.KindString, num: p.number(spec.KindString), length: span{1, spec.MaxActor}}
 	}
 	return *p.actor
 }
@@ -339,10 +346,11 @@ func (p *problem) text(k spec.Kind, text string) value {
 		at, _ := time.Parse(time.RFC3339Nano, text)
 		return p.constant(k, at.UnixMicro())
 	}
+	n := int64(utf8.RuneCountInString(text))
 	if num, known := p.texts[text]; known {
-		return value{kind: k, num: num}
+		return value{kind: k, num: num, length: span{n, n}}
 	}
-	v := value{kind: k, num: p.number(k)}
+	v := value{kind: k, num: p.number(k), length: span{n, n}}
 	for _, other := range slices.Sorted(maps.Keys(p.texts)) {
 		o := value{kind: k, num: p.texts[other]}
 		if other < text {

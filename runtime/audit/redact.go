@@ -241,7 +241,7 @@ func (r *redaction) choose(i int, absent bool) error {
 	case c.Kind == driver.KindSet:
 		v = "[]"
 	case c.Kind == driver.KindString && !(c.Optional && absent):
-		v = redactedText
+		v = c.Fit(redactedText)
 	case c.Kind == driver.KindJSON && !(c.Optional && absent):
 		v = `"` + redactedText + `"`
 	}

@@ -57,6 +57,8 @@ type Column struct {
 	Optional bool
 	Default  any      // as in Row.Values: what a record holds that is older than the column; nil: nothing
 	Words    []string // KindEnum: the stored words
+	Least    int      // KindString: how many characters its texts have at least; 0: no bounds
+	Most     int      // and at most; 0: no end
 }
 
 // StateInfo is one state.

@@ -2,7 +2,9 @@ package fsmimpl
 
 import (
 	"errors"
+	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
@@ -79,6 +81,19 @@ func CheckOptionalText(o driver.Optional[string]) error {
 		return errEmptyOptional
 	}
 	return driver.CheckText(s)
+}
+
+// CheckLength looks at how many characters a text has: from least to most, or at least that
+// many where most is 0.
+func CheckLength(s string, least, most int) error {
+	switch n := utf8.RuneCountInString(s); {
+	case n >= least && (n <= most || most == 0):
+		return nil
+	case most == 0:
+		return fmt.Errorf("it has %d characters, expected %d or more", n, least)
+	default:
+		return fmt.Errorf("it has %d characters, expected %d to %d", n, least, most)
+	}
 }
 
 // CheckJSON looks at a JSON text that has to be given.

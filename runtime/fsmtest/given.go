@@ -158,7 +158,7 @@ func unset(c driver.Column, v any) bool {
 func candidates(c driver.Column, index int) []any {
 	switch c.Kind {
 	case driver.KindString:
-		return []any{"some " + c.Name}
+		return []any{c.Fit("some " + c.Name)}
 	case driver.KindEnum:
 		var words []any
 		for _, w := range c.Words {
