@@ -257,7 +257,7 @@ func (s search) pool(x tried, t spec.Type, in *spec.Input, is func(spec.Term) bo
 			}
 		}
 		if in != nil {
-			add(interp.String("a\x00"))
+			add(interp.String(bounded.Fitted("a\x00")))
 		}
 	case spec.KindBool:
 		add(interp.Bool(false))

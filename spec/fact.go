@@ -540,7 +540,7 @@ func (p *parser) parseLength(t *astType, w word, text string) {
 	case (low == "" || least && lo < 1) && most && hi >= 1:
 		fix := written("1", high)
 		p.at(codeUnknownType, w, "write `"+fix+"`: a text is never empty", "cannot read the bounds of %q", fold(w.text)).fix(w, fix)
-	case !least || !most || lo < 1:
+	case !least || !most || lo < 1 || hi < 1:
 		p.at(codeUnknownType, w, hint, "cannot read the bounds of %q", fold(w.text))
 	case max(lo, hi) > maxLength:
 		p.at(codeUnknownType, w, hint, "no text has %d characters: a call brings %d bytes at most", max(lo, hi), maxLength)

@@ -115,6 +115,7 @@ func TestRowsThatDoNotFit(t *testing.T) {
 	for _, tt := range []struct{ name, rows, rule, row string }{
 		{"a mandatory field is absent", record("x", "open", "1, 'q', 'low', NULL, NULL, NULL, NULL, 0, '[]', 'red'"), "place is mandatory", "x | open"},
 		{"a new invariant", record("x", "taken", "1, 'q', 'low', 'ann', 5, NULL, 'p', 0, '[]', 'red'"), "held: tries >= 1", "x | taken"},
+		{"a text is too long", record("x", "open", "1, 'a queue whose name has forty-one charaçté', 'low', NULL, NULL, NULL, 'p', 0, '[]', 'red'"), "queue is from 1 to 40 characters long", "x | open"},
 		{"an invariant of the target", record("x", "solved", "1, 'q', 'low', NULL, NULL, 'n', 'p', 0, '[]', 'red'"), "solved: tries >= 1", "x | solved"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -3,7 +3,10 @@ package model
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/spec"
@@ -54,13 +57,29 @@ func (p *pools) texts(n any) []string {
 	case p.keyed[r]:
 		names = p.groups
 	}
-	list := slices.Clone(names)
+	var list []string
+	for _, s := range names {
+		list = append(list, fitted(p.lengths[r], s))
+	}
 	for _, s := range p.consts[r] {
 		if !slices.Contains(list, s) {
 			list = append(list, s)
 		}
 	}
 	return list
+}
+
+// fitted is a name as long as a class asks, other than the other names. One of a single
+// character is the rune of its letter and number.
+func fitted(t spec.Type, name string) string {
+	if t.Max != nil && *t.Max < int64(len(name)) {
+		n, _ := strconv.Atoi(name[1:])
+		name = string(rune(name[0])<<8 + rune(n))
+	}
+	if n := int64(utf8.RuneCountInString(name)); t.Min != nil && *t.Min > n {
+		name += strings.Repeat("_", int(*t.Min-n))
+	}
+	return name
 }
 
 // values lists what an input can be; Absent is the first where it may be left out.
@@ -154,7 +173,7 @@ func (p *pools) numbers(in *spec.Input) []int64 {
 func constant(t spec.Type) interp.Value {
 	switch t.Kind {
 	case spec.KindString:
-		return interp.String("x")
+		return interp.String(t.Fitted("x"))
 	case spec.KindInt:
 		switch {
 		case t.Min != nil:

@@ -16,7 +16,8 @@ type classes struct {
 	compared map[any]bool // root: some fact compares a member
 	keyed    map[any]bool // root: a member makes groups
 	ints     map[any][]int64
-	consts   map[any][]string // texts of the file
+	consts   map[any][]string  // texts of the file
+	lengths  map[any]spec.Type // that the texts of a class have
 
 	presence map[any]bool // field or input: some rule asks whether it is there
 	inFact   map[*spec.Input]bool
@@ -91,7 +92,7 @@ func keys(m *spec.Machine) [][]spec.FieldRef {
 
 func classify(m *spec.Machine) *classes {
 	c := &classes{
-		parent: map[any]any{}, compared: map[any]bool{}, keyed: map[any]bool{}, ints: map[any][]int64{}, consts: map[any][]string{},
+		parent: map[any]any{}, compared: map[any]bool{}, keyed: map[any]bool{}, ints: map[any][]int64{}, consts: map[any][]string{}, lengths: map[any]spec.Type{},
 		presence: map[any]bool{}, inFact: map[*spec.Input]bool{},
 		into: map[*spec.Input][]*spec.Field{},
 	}
@@ -129,7 +130,35 @@ func classify(m *spec.Machine) *classes {
 			}
 		}
 	}
+	c.measure(m)
 	return c
+}
+
+// measure notes how long the texts of each class are: all members take them.
+func (c *classes) measure(m *spec.Machine) {
+	add := func(n any, t spec.Type) {
+		if !t.HasLength() {
+			return
+		}
+		r := c.root(n)
+		have := c.lengths[r]
+		have.Kind = spec.KindString
+		if t.Min != nil && (have.Min == nil || *have.Min < *t.Min) {
+			have.Min = t.Min
+		}
+		if t.Max != nil && (have.Max == nil || *have.Max > *t.Max) {
+			have.Max = t.Max
+		}
+		c.lengths[r] = have
+	}
+	for _, f := range m.Fields {
+		add(f, f.Type)
+	}
+	for _, op := range m.Operations {
+		for _, in := range op.Inputs {
+			add(in, in.Type)
+		}
+	}
 }
 
 // around notes a text that a member is compared with, and one on each side of it where the

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/fsmgen/fsmgen/internal/interp"
+	"github.com/fsmgen/fsmgen/spec"
 )
 
 // permutation renames workers and groups: no rule tells them apart by name.
@@ -17,15 +18,18 @@ func permutations(p *pools) []permutation {
 	if p.matters(theActor{}) {
 		orders = arrangements(workers)
 	}
+	shapes := append(slices.Collect(maps.Values(p.lengths)), spec.Type{})
 	var list []permutation
 	for _, w := range orders {
 		for _, g := range arrangements(groups) {
 			perm := permutation{}
-			for i := range w {
-				perm[workers[i]] = w[i]
-			}
-			for i := range g {
-				perm[groups[i]] = g[i]
+			for _, t := range shapes {
+				for i := range w {
+					perm[fitted(t, workers[i])] = fitted(t, w[i])
+				}
+				for i := range g {
+					perm[fitted(t, groups[i])] = fitted(t, g[i])
+				}
 			}
 			list = append(list, perm)
 		}
@@ -33,11 +37,14 @@ func permutations(p *pools) []permutation {
 	return list
 }
 
-// nameless lists the names that the file does not have as a text.
+// nameless lists the names that the file does not have as a text, however long they are.
 func (p *pools) nameless(names []string) []string {
 	var list []string
 	for _, s := range names {
-		if !slices.ContainsFunc(slices.Collect(maps.Values(p.consts)), func(texts []string) bool { return slices.Contains(texts, s) }) {
+		in := func(t spec.Type) bool {
+			return slices.ContainsFunc(slices.Collect(maps.Values(p.consts)), func(texts []string) bool { return slices.Contains(texts, fitted(t, s)) })
+		}
+		if !in(spec.Type{}) && !slices.ContainsFunc(slices.Collect(maps.Values(p.lengths)), in) {
 			list = append(list, s)
 		}
 	}

@@ -144,7 +144,11 @@ func who(c *checker, op *spec.Operation, call interp.Call) string {
 	case spec.ByOperator:
 		return "operator"
 	}
-	if i := slices.Index(c.t.pools.workers, call.Actor); i >= 0 {
+	p := c.t.pools
+	named := func(worker string) bool {
+		return call.Actor == worker || call.Actor == fitted(p.lengths[p.root(theActor{})], worker)
+	}
+	if i := slices.IndexFunc(p.workers, named); i >= 0 {
 		return fmt.Sprintf("worker %d", i+1)
 	}
 	return call.Actor // a text of the file

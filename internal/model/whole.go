@@ -37,6 +37,11 @@ func exact(m *spec.Machine, p *pools) bool {
 	if e.early && slices.ContainsFunc(m.Builtin, func(f *spec.Field) bool { return p.matters(f) }) {
 		return false
 	}
+	for _, t := range p.lengths {
+		if t.Min != nil && t.Max != nil && *t.Min > *t.Max {
+			return false // no name has the length of all
+		}
+	}
 	if slices.ContainsFunc(m.Fields, func(f *spec.Field) bool { return f.Type.Kind == spec.KindSequence && p.matters(f) }) {
 		return false
 	}

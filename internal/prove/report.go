@@ -155,7 +155,9 @@ func (w *work) wayOut(s *part, branch *spec.Branch, to *spec.State, g goal, key 
 // lengthWayOut says how a field can take a text of any length that the value has.
 func lengthWayOut(f *spec.Field, v spec.Value) string {
 	into := lengthOf(f.Type)
-	give := func(f *spec.Field, s span) string { return fmt.Sprintf("give %s the type `%s`", f.Name, s.typed(f.Type)) }
+	give := func(f *spec.Field, s span) string {
+		return fmt.Sprintf("give %s the type `%s`", f.Name, s.typed(f.Type))
+	}
 	if v.Kind == spec.ValueActor {
 		return fmt.Sprintf("%s: an actor has 1 to %d characters", give(f, into.either(span{1, spec.MaxActor})), spec.MaxActor)
 	}

@@ -49,6 +49,14 @@ func names(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '[' || r == ']' })
 }
 
+// typed gives a field another type.
+func typed(e *edit, a []string) []string {
+	return tree(func(x *place) bool {
+		*in(x.root, "fields", x.a[1]) = *value(x.a[2])
+		return true
+	})(e, a)
+}
+
 func states(text string) []string { return names(strings.ReplaceAll(text, " and ", ", ")) }
 
 // here removes what the finding is about: the entry itself, or what it is part of.
@@ -303,6 +311,8 @@ var ways = []way{
 		*in(operation(x.root, x.chain), "set", x.a[1]) = *value("input")
 		return true
 	})),
+	says("give <> the type `[]`").weaker().by(typed),
+	says("give <> the type `[]`: an actor has 1 to 255 characters").weaker().by(typed),
 	says("declare the field `optional`").weaker(),
 	says("make input <> required").by(tree(func(x *place) bool {
 		in := in(operation(x.root, x.chain), "input", x.a[1])

@@ -42,7 +42,7 @@ guard, or state as an invariant of the source state what rules that record out.`
 	},
 	{
 		Code: "FSM302", Name: "other fact not established", Severity: spec.Error, Run: proven,
-		Doc: `As FSM301, for an invariant of the target state or of the machine, or for the bounds of an int. The record before
+		Doc: `As FSM301, for an invariant of the target state or of the machine, or for the bounds of an int or of a text's length. The record before
 keeps everything that the source state promises. If no record ever looks like that, add the fact that rules it out to the source
 state, or require a guard.`,
 	},
@@ -66,6 +66,7 @@ induction: when it passes, no record that only these operations wrote ever break
 | present and absent, words of an enum, true and false | exactly |
 | numbers: bounds, comparisons of two, counters that went up, ` + "`!=`" + ` inside an interval | exactly, up to numbers of 2^56 |
 | texts and times: equality and order, through any number of steps in between, ` + "`now + 60s`" + ` included | exactly |
+| the length of a text that another field or the caller brings | by the bounds of the types; no guard makes one fit |
 | sets: ` + "`in`, `not in`, `covers`" + `, present, after ` + "`add`" + ` | exactly |
 | branches: exhaustive, shadowed, never true | exactly |
 | other records: ` + "`none`, `fewer`, `unique`" + ` | by FSM501 to FSM507; here they may go either way |
@@ -75,7 +76,7 @@ state promises, and the operation makes of it one that breaks the target (the te
 no record ever looks like that, the file does not say why not. State the reason as an invariant of the source state, or as a
 guard, and the proof uses it.
 
-What is assumed: the ` + "`present`, `absent` and `invariant`" + ` facts of the source state, ` + "`invariant`" + ` of the machine, the bounds of ints,
+What is assumed: the ` + "`present`, `absent` and `invariant`" + ` facts of the source state, ` + "`invariant`" + ` of the machine, the bounds of ints and of lengths,
 counters from 0 and sequences from 1 on, inputs within the bounds of the fields they are set into. What is not: a ` + "`trigger`" + ` and the
 ` + "`where` of `next`" + ` are no guards, because a call may come without them. ` + "`should`" + ` facts are proven for own writes from the
 ` + "`should`" + ` facts of the source, and nothing else rests on them. A step of ` + "`then`" + ` is an operation like any other.

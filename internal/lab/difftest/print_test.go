@@ -380,6 +380,13 @@ func typeWords(t spec.Type) string {
 		if t.Max != nil {
 			text += fmt.Sprint(*t.Max)
 		}
+	case spec.KindString:
+		if t.Min != nil {
+			text += fmt.Sprintf(" %d..", *t.Min)
+		}
+		if t.Max != nil {
+			text += fmt.Sprint(*t.Max)
+		}
 	case spec.KindEnum:
 		text = strings.Join(words(t.Values, func(v *spec.EnumValue) string { return v.Name }), "|")
 	}

@@ -54,7 +54,7 @@ func groups(m *spec.Machine) (rules [][]*spec.Field) {
 func apart(m *spec.Machine, r interp.Record, own string) interp.Record {
 	for i, f := range m.Fields {
 		if v := r.Fields[i]; v.Kind == interp.KindString && grouped(m, f) {
-			if next := r.With(m, f.Name, interp.String(v.Text+own)); !world.MustHold(m, r) || world.MustHold(m, next) {
+			if next := r.With(m, f.Name, interp.String(f.Type.Fitted(v.Text+own))); !world.MustHold(m, r) || world.MustHold(m, next) {
 				r = next
 			}
 		}
@@ -67,7 +67,7 @@ func apartCall(m *spec.Machine, c interp.Call, own string) interp.Call {
 	for _, a := range c.Op.Effects.Set {
 		if in := a.Value.Input; in != nil && grouped(m, a.Field) && c.Inputs[in.Name].Kind == interp.KindString {
 			c.Inputs = maps.Clone(c.Inputs)
-			c.Inputs[in.Name] = interp.String(c.Inputs[in.Name].Text + own)
+			c.Inputs[in.Name] = interp.String(a.Field.Type.Fitted(c.Inputs[in.Name].Text + own))
 		}
 	}
 	return c

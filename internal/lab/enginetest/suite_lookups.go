@@ -110,7 +110,7 @@ func lookupRows[R any](h *world.Harness[R]) {
 func some(m *spec.Machine, f *spec.Field, few bool) (list []interp.Value) {
 	switch t := f.Type; t.Kind {
 	case spec.KindString:
-		return []interp.Value{interp.String("a"), interp.String("b")}
+		return []interp.Value{interp.String(t.Fitted("a")), interp.String(t.Fitted("b"))}
 	case spec.KindBool:
 		return []interp.Value{interp.Bool(false), interp.Bool(true)}
 	case spec.KindTime:

@@ -118,6 +118,9 @@ func fullRecord(m *spec.Machine) interp.Record {
 func zero(t spec.Type) interp.Value {
 	switch t.Kind {
 	case spec.KindString:
+		if t.HasLength() {
+			return interp.String(t.Fitted("-"))
+		}
 		return interp.String("")
 	case spec.KindBool:
 		return interp.Bool(false)

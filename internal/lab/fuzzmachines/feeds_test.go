@@ -227,7 +227,7 @@ func drawn(m *spec.Machine, op *spec.Operation, r *rand.Rand) (interp.Record, in
 		}
 		switch ty.Kind {
 		case spec.KindString:
-			return interp.String(word())
+			return interp.String(ty.Fitted(word()))
 		case spec.KindInt, spec.KindCounter:
 			return interp.Int(r.Int64N(5))
 		case spec.KindBool:

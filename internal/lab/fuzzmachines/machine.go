@@ -89,6 +89,15 @@ var texts = []string{
 	"two  blanks and a */ end", "{braces} [and] more, yes", "'single' it's", "%d %s %v",
 }
 
+// bounded are types of texts with a length; "it is" fits each.
+var bounded = []string{"string 1..9", "string 5..5", "string 2..", "string 1..255"}
+
+// isText reports whether a field of the kind holds a text.
+func isText(kind string) bool { return kind == "string" || strings.HasPrefix(kind, "string ") }
+
+// takesActor reports whether every caller fits a text of the kind.
+func takesActor(kind string) bool { return kind == "string" || kind == "string 1..255" }
+
 // Random returns the text of a random specification.
 func Random(r *rand.Rand) string {
 	m := &machine{Rand: r, counters: map[string][]string{}, sets: map[string][]string{}, caps: map[string]int{}, capped: map[string]string{}}
@@ -168,7 +177,7 @@ func (m *machine) printf(format string, args ...any) { fmt.Fprintf(&m.text, form
 
 // declare draws fields and states.
 func (m *machine) declare() {
-	kinds := []string{"string", "int", "int 0..", "int -3..4", "bool", "time", "json", strings.Join(colours[:2+m.IntN(4)], "|")}
+	kinds := []string{"string", one(m, bounded), "int", "int 0..", "int -3..4", "bool", "time", "json", strings.Join(colours[:2+m.IntN(4)], "|")}
 	for range 1 + m.IntN(5) {
 		m.fields = append(m.fields, field{name: m.nextName(), kind: one(m, kinds), optional: !m.chance(3)})
 	}
@@ -177,7 +186,7 @@ func (m *machine) declare() {
 	}
 	if m.chance(2) {
 		m.group = m.nextName()
-		m.fields = append(m.fields, field{name: m.group, kind: "string"})
+		m.fields = append(m.fields, field{name: m.group, kind: one(m, append(bounded[:len(bounded):len(bounded)], "string"))})
 	}
 	for i := range m.fields {
 		if f := &m.fields[i]; !f.optional && m.chance(3) {
@@ -228,6 +237,8 @@ func (m *machine) defaultOf(kind string) string {
 		return one(m, []string{"true", "false"})
 	case kind == "string":
 		return quoted(one(m, texts))
+	case isText(kind):
+		return one(m, []string{"it is", "größe"})
 	case kind == "time":
 		return one(m, []string{"2026-01-31T12:00:00Z", "1999-12-31T23:59:59.999999-11:30"})
 	case kind == "json":
@@ -250,7 +261,7 @@ func (m *machine) promiseFact(s *state, f field) {
 		s.facts[f.name] = fact{f.name + " == " + word, []string{worth(word)}}
 	case len(words) > 1:
 		s.facts[f.name] = fact{f.name + " != " + words[0], []string{worth(one(m, words[1:]))}}
-	case f.kind == "string" && f.name != m.group && m.chance(2):
+	case isText(f.kind) && f.name != m.group && m.chance(2):
 		s.facts[f.name] = fact{f.name + " == ''it is''", []string{`"'it is'"`}}
 	case strings.HasPrefix(f.kind, "int"):
 		s.facts[f.name] = one(m, []fact{

@@ -125,8 +125,10 @@ func (w *writer) value(f field, mayBeAbsent bool) string {
 		ways = append(ways, "input or same")
 	}
 	switch {
-	case f.kind == "string" && w.by != "system":
-		ways = append(ways, "actor", "actor")
+	case isText(f.kind) && w.by != "system":
+		if takesActor(f.kind) {
+			ways = append(ways, "actor", "actor")
+		}
 		if f.name != w.group {
 			ways = append(ways, `"'it is'"`)
 		}
@@ -353,8 +355,8 @@ func (w *writer) compareInput() {
 	case f.kind == "time":
 		w.inputs = append(w.inputs, in+": optional time")
 		w.ask(fmt.Sprintf("input.%s %s %s", in, order, f.name))
-	case f.kind == "string":
-		w.inputs = append(w.inputs, in+": string")
+	case isText(f.kind):
+		w.inputs = append(w.inputs, in+": "+one(w.machine, []string{"string", "string 1..12"}))
 		w.ask(fmt.Sprintf("input.%s %s %s", in, one(w.machine, []string{"==", "!="}), f.name))
 	default:
 		w.inputs = append(w.inputs, in+": optional bool")

@@ -96,11 +96,11 @@ func (m *machine) fieldFact(caller bool) string {
 	}
 	order := one(m, []string{"==", "!=", "<", "<=", ">", ">="})
 	switch {
-	case f.kind == "string" && caller:
+	case isText(f.kind) && caller:
 		return f.name + " == actor"
-	case f.kind == "string" && f.name != m.group && m.chance(2):
+	case isText(f.kind) && f.name != m.group && m.chance(2):
 		return f.name + one(m, []string{" == ", " != ", " < "}) + "''it is''"
-	case f.kind == "string":
+	case isText(f.kind):
 		return f.name + " == " + f.name
 	case f.kind == "time":
 		return fmt.Sprintf("%s %s now", f.name, order)

@@ -180,5 +180,8 @@ func Another(t spec.Type, v interp.Value) interp.Value {
 			}
 		}
 	}
-	return interp.String(v.Text + " and another")
+	if other := interp.String(t.Fitted(v.Text + " and another")); other != v {
+		return other
+	}
+	return interp.String(t.Fitted("one more"))
 }

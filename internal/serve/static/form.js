@@ -36,7 +36,10 @@ function control(input, id, now) {
       return { c, read: () => c.value };
     }
   }
-  const c = el("input", { ...common, type: "text", value: input.name + "-1", autocomplete: "off", spellcheck: "false" });
+  let value = input.name + "-1"; // of a length that the field takes
+  if (input.min) value = value.padEnd(input.min, "x");
+  if (input.max) value = value.slice(0, input.max);
+  const c = el("input", { ...common, type: "text", value, autocomplete: "off", spellcheck: "false" });
   return { c, read: () => c.value };
 }
 
@@ -80,7 +83,8 @@ export function form(o, machine, given, run, cancel) {
       send.addEventListener("change", sync);
       sync();
     }
-    const bounds = input.min || input.max ? ` ${input.min ?? ""} to ${input.max ?? ""}` : "";
+    const ends = input.min || input.max ? ` ${input.min ?? ""} to ${input.max ?? ""}` : "";
+    const bounds = input.kind === "string" ? "" : ends; // its type has them
     rows.push(row(input.name, id, c, { note: (hints[input.kind] || input.type) + bounds, doc: input.doc, send }));
     reads.push((inputs) => { if (!send || send.checked) { const v = read(); if (v !== null) inputs[input.name] = v; } });
   }
