@@ -198,18 +198,20 @@ func relation(m *spec.Machine, f *spec.Fact, r interp.Record, c interp.Call) str
 
 // edge says whether a number, or the length of a text, is at a bound or next to it.
 func edge(v interp.Value, bound *int64) string {
-	n := v.Num
+	n, wide := v.Num, ""
 	switch {
 	case bound == nil:
 		return ""
 	case v.Kind == interp.KindString:
-		n = int64(utf8.RuneCountInString(v.Text))
+		if n = int64(utf8.RuneCountInString(v.Text)); n < int64(len(v.Text)) {
+			wide = ", more bytes"
+		}
 	case v.Kind != interp.KindInt && v.Kind != interp.KindTime:
 		return ""
 	}
 	switch d := n - *bound; {
 	case d >= -1 && d <= 1:
-		return fmt.Sprint(" by ", d)
+		return fmt.Sprint(" by ", d, wide)
 	default:
 		return " beyond"
 	}

@@ -2,6 +2,8 @@ package gen
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -33,4 +35,80 @@ func branchAsks(n *names, b *spec.Branch) string {
 		text += "; " + followText(n, b.Then)
 	}
 	return text
+}
+
+// effectDoc says which steps ask for an effect, when it runs, and what follows it.
+func effectDoc(m *spec.Machine, n *names, e *spec.Effect) string {
+	var users, keys, steps []string
+	followed := map[string][]string{} // those that ask, by the step that follows
+	asked := func(user string, asks []*spec.Effect) {
+		asks = slices.DeleteFunc(slices.Clone(asks), func(x *spec.Effect) bool { return x.Name != e.Name })
+		if len(asks) == 0 {
+			return
+		}
+		users = append(users, user)
+		step := ""
+		for _, x := range asks {
+			key := "machine, id, revision and name"
+			if len(x.Key) > 0 {
+				key = list(fieldNames(x.Key), "and")
+			}
+			if !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
+			if x.Then != nil {
+				step = n.op(x.Then.Operation).Method
+			}
+		}
+		if followed[step] == nil {
+			steps = append(steps, step)
+		}
+		followed[step] = append(followed[step], user)
+	}
+	for _, p := range m.Places() {
+		asked("entering "+p.Name, p.Enter)
+		asked("leaving "+p.Name, p.Exit)
+	}
+	for _, o := range m.Operations {
+		asks := slices.Clone(o.Asks)
+		for _, b := range o.Choose {
+			asks = append(asks, b.Asks...)
+		}
+		asked(n.op(o).Method+askedWhere(o, e), asks)
+	}
+	text := fmt.Sprintf("%s is the effect of %s; key is made of %s.", spec.MethodName(e.Name), list(users, "and"), strings.Join(keys, "; or of "))
+	if e.Atomic {
+		return text + " It runs in the transaction of the step: its writes through tx are committed with the step or not at all, and an error takes the step back. " +
+			"It may run again after a conflict, so whatever it does outside tx is not covered."
+	}
+	text += " It runs after the commit, at least once: again after an error and after a crash, so it must recognise a key that it has seen."
+	for _, step := range steps {
+		switch {
+		case step == "":
+		case len(steps) == 1:
+			text += fmt.Sprintf(" When it has returned without an error, %s follows.", step)
+		default:
+			text += fmt.Sprintf(" When it has returned without an error for %s, %s follows.", list(followed[step], "and"), step)
+		}
+	}
+	return text
+}
+
+// askedWhere says which branches of an operation ask for an effect; empty: each step does.
+func askedWhere(o *spec.Operation, e *spec.Effect) string {
+	in := func(x *spec.Effect) bool { return x.Name == e.Name }
+	if slices.ContainsFunc(o.Asks, in) {
+		return ""
+	}
+	var ends []string
+	for _, b := range o.Choose {
+		end := "stays where it is"
+		if !b.Same && b.To != nil {
+			end = "leads to " + b.To.State.Name
+		}
+		if slices.ContainsFunc(b.Asks, in) && !slices.Contains(ends, end) {
+			ends = append(ends, end)
+		}
+	}
+	return " where it " + list(ends, "or")
 }

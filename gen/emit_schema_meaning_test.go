@@ -37,6 +37,9 @@ fields:
   y: set
   c: counter
   n: optional int 1..
+  v: optional string 1..1
+  u: string 1..2
+  g: optional string 2..
 invariant: [c <= 4]
 states:
 %s
@@ -99,7 +102,7 @@ func compareMeaning(t *testing.T, m *spec.Machine, db *sql.DB, d sqlDialect, sch
 	random := rand.New(rand.NewPCG(1, 2))
 	taken, refused := 0, 0
 	for _, st := range m.States {
-		for i := range 60 {
+		for i := range 150 {
 			r := randomRecord(m, random, fmt.Sprintf("%s-%d", st.Name, i)).In(st)
 			statement := insertRecord(m, d, r)
 			_, err := db.Exec(statement)
@@ -125,7 +128,7 @@ func randomRecord(m *spec.Machine, random *rand.Rand, id string) interp.Record {
 	r := interp.NewRecord(m, id)
 	at := func() time.Time { return meaningStart.Add(time.Duration(random.IntN(3)) * time.Microsecond) }
 	r.Rev, r.CreatedAt, r.UpdatedAt = 1, at(), at()
-	words := []string{"", "a", "b", "Z", "ä", "a'b"}
+	words := []string{"", "a", "b", "Z", "ä", "a'b", "äö"}
 	members := func() interp.Value {
 		var list []string
 		for range random.IntN(3) {

@@ -199,54 +199,21 @@ func (s *store) effects(f *jen.File) {
 	f.Line()
 	f.Add(doc(text)).Type().Add(typ).InterfaceFunc(func(g *jen.Group) {
 		for _, e := range list {
-			g.Add(docIndented(1, s.effectDoc(e))).Id(spec.MethodName(e.Name)).ParamsFunc(func(g *jen.Group) {
+			g.Add(docIndented(1, effectDoc(s.m, s.n, e))).Id(spec.MethodName(e.Name)).ParamsFunc(func(g *jen.Group) {
 				g.Id("ctx").Qual("context", "Context")
 				if e.Atomic {
 					g.Add(raw("tx T"))
 				}
-				g.Add(raw("j %s", s.n.Record))
+				event := "e"
+				if s.n.self == event {
+					event = "event"
+				}
+				g.Add(s.n.receives(""))
 				g.Add(raw("key string"))
-				g.Add(raw("e fsm.Event"))
+				g.Add(raw("%s fsm.Event", event))
 			}).Error()
 		}
 	})
-}
-
-func (s *store) effectDoc(e *spec.Effect) string {
-	var users, keys []string
-	of := func(user string, asks []*spec.Effect) {
-		for _, x := range asks {
-			if x.Name != e.Name {
-				continue
-			}
-			if !slices.Contains(users, user) {
-				users = append(users, user)
-			}
-			key := "machine, id, revision and name"
-			if len(x.Key) > 0 {
-				key = list(fieldNames(x.Key), "and")
-			}
-			if !slices.Contains(keys, key) {
-				keys = append(keys, key)
-			}
-		}
-	}
-	for _, p := range s.m.Places() {
-		of("entering "+p.Name, p.Enter)
-		of("leaving "+p.Name, p.Exit)
-	}
-	for _, o := range s.m.Operations {
-		of(s.n.op(o).Method, o.Asks)
-		for _, b := range o.Choose {
-			of(s.n.op(o).Method, b.Asks)
-		}
-	}
-	first := fmt.Sprintf("%s is the effect of %s; key is made of %s.", spec.MethodName(e.Name), list(users, "and"), strings.Join(keys, "; or of "))
-	if e.Atomic {
-		return first + " It runs in the transaction of the step: its writes through tx are committed with the step or not at all, and an error takes the step back. " +
-			"It may run again after a conflict, so whatever it does outside tx is not covered."
-	}
-	return first + " It runs after the commit, at least once: again after an error and after a crash, so it must recognise a key that it has seen."
 }
 
 // sourced lists the operations whose triggered calls need inputs.
@@ -271,7 +238,7 @@ func (s *store) sources(f *jen.File) {
 		Type().Id("Sources").StructFunc(func(g *jen.Group) {
 		for _, o := range list {
 			c := s.n.op(o)
-			g.Id(c.Method).Func().Params(raw("j %s", s.n.Record), raw("now time.Time")).Params(raw(c.Input), raw("error"))
+			g.Id(c.Method).Func().Params(s.n.receives(""), raw("now time.Time")).Params(raw(c.Input), raw("error"))
 		}
 	})
 }
@@ -290,7 +257,7 @@ func (s *store) probes(f *jen.File) {
 				text += " " + sentence(p.Doc)
 			}
 			g.Add(docIndented(1, text)).Id(spec.MethodName(p.Name)).
-				Params(jen.Id("ctx").Qual("context", "Context"), raw("j %s", s.n.Record)).Params(raw("bool"), raw("error"))
+				Params(jen.Id("ctx").Qual("context", "Context"), s.n.receives("")).Params(raw("bool"), raw("error"))
 		}
 	})
 }

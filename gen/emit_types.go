@@ -239,6 +239,8 @@ func inputNote(o *spec.Operation, in *spec.Input) string {
 		notes = append(notes, phrase(lead(text)))
 	}
 	switch lo, hi := inputBounds(o, in); {
+	case in.Type.Kind == spec.KindString && hi != nil && *lo == *hi:
+		notes = append(notes, fmt.Sprintf("%d characters", *lo))
 	case in.Type.Kind == spec.KindString && hi != nil:
 		notes = append(notes, fmt.Sprintf("%d to %d characters", *lo, *hi))
 	case in.Type.Kind == spec.KindString && lo != nil:

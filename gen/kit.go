@@ -31,7 +31,7 @@ var kitNames = map[string]string{
 	"fsmimpl.StateOf": "stateOf", "fsmimpl.InState": "stateIn", "fsmimpl.NewError": "newError", "fsmimpl.Values": "valuesOf",
 	"fsmimpl.CheckText": "checkText", "fsmimpl.CheckOptionalText": "checkOptionalText",
 	"fsmimpl.CheckLength": "checkLength",
-	"fsmimpl.CheckTime": "checkTime", "fsmimpl.CheckOptionalTime": "checkOptionalTime",
+	"fsmimpl.CheckTime":   "checkTime", "fsmimpl.CheckOptionalTime": "checkOptionalTime",
 	"fsmimpl.CheckJSON": "checkJSON", "fsmimpl.CheckOptionalJSON": "checkOptionalJSON",
 	"fsmimpl.CutTime": "cutOptionalTime", "fsmimpl.InYears": "inYears",
 	"driver.Time": "cutTime", "driver.CheckID": "checkActor", "driver.CheckText": "checkCharacters", "driver.CheckSet": "checkSet",

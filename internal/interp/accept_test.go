@@ -25,13 +25,14 @@ fields:
   tags: set
   level: low|high
   start: {type: counter, changed_by: [fill, sign]}
+  code: string 2..3
 states:
   filled: {}
   signed: {terminal: true}
 operations:
   fill:
     creates: filled
-    set: {text: input, note: input or absent, number: input, flag: input, due: input, later: input or absent, body: input, tags: input, level: input, start: input}
+    set: {text: input, note: input or absent, number: input, flag: input, due: input, later: input or absent, body: input, tags: input, level: input, start: input, code: input}
   sign:
     by: operator
     from: filled
@@ -56,6 +57,7 @@ func complete() in {
 	return in{
 		"text": interp.String("x"), "number": interp.Int(3), "flag": interp.Bool(true), "due": interp.Time(t0),
 		"body": interp.JSON(`{"a": [1]}`), "tags": interp.Set("a"), "level": interp.Word("low"), "start": interp.Int(0),
+		"code": interp.String("ab"),
 	}
 }
 
@@ -82,6 +84,10 @@ func TestAcceptInputs(t *testing.T) {
 		{"int below its bounds", "number", interp.Int(0), false},
 		{"int above its bounds", "number", interp.Int(6), false},
 		{"int left out is 0, below its bounds", "number", interp.Absent, false},
+		{"text of the least length, in characters", "code", interp.String("éé"), true},
+		{"text of the greatest length, in characters", "code", interp.String("éüä"), true},
+		{"text that is too short", "code", interp.String("é"), false},
+		{"text that is too long", "code", interp.String("abcd"), false},
 		{"bool left out is false", "flag", interp.Absent, true},
 		{"required time left out", "due", interp.Absent, false},
 		{"required time zero", "due", interp.Time(time.Time{}), false},

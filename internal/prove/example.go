@@ -78,6 +78,10 @@ func (s *part) world(sol *solution, words map[string]int64) *world {
 	for _, v := range s.inputs {
 		long(v)
 	}
+	if s.long != nil {
+		n := w.number(*s.long)
+		w.spans[n] = w.spans[n].outside(s.within)
+	}
 	slices.Sort(nums)
 	w.name(slices.Compact(nums))
 	return w

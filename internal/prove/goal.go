@@ -20,6 +20,8 @@ type goal struct {
 	fact       *spec.Fact // nil for presence and bounds
 	present    bool       // presence: which one is needed
 	accepted   bool       // bounds: what is set is within them by itself
+	long       *value     // bounds of a length: what is set
+	from       spec.Value // where that comes from
 
 	left    string // how a failure reads: "`owner` present"
 	pos     spec.Pos
@@ -120,13 +122,9 @@ func (s *part) typed(branch *spec.Branch, read reader) []goal {
 				continue // a constant in the file: FSM015 speaks of it
 			}
 			if f.Type.HasLength() {
-				holds := anyOf(not(s.present(v)))
-				if v.length.within(lengthOf(f.Type)) {
-					holds = yes
-				}
 				list = append(list, goal{
-					code: "FSM302", fields: []*spec.Field{f}, present: true, accepted: acceptedBefore(a, f),
-					condition: func() (formula, bool) { return holds, true },
+					code: "FSM302", fields: []*spec.Field{f}, present: true, accepted: acceptedBefore(a, f), long: &v, from: a.Value,
+					condition: func() (formula, bool) { return s.fits(v, lengthOf(f.Type)), true },
 					left:      fmt.Sprintf("`%s` outside its bounds", f.Name), pos: f.Pos, related: fmt.Sprintf("%s is %s", f.Name, f.Type),
 				})
 			}

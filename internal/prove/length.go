@@ -2,7 +2,9 @@ package prove
 
 import (
 	"cmp"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -46,6 +48,46 @@ func (s span) within(o span) bool { return s.either(o) == o.either(o) }
 func (s span) apart(o span) bool {
 	b := s.both(o)
 	return b.least > b.most
+}
+
+// fits says that a text has a length: it is absent, its type says so, or it is equal to one
+// whose type does.
+func (p *problem) fits(v value, in span) formula {
+	if v.length.within(in) {
+		return yes
+	}
+	ways := []formula{not(p.present(v))}
+	equal := func(u value) {
+		if u.kind == spec.KindString && !u.absent && u.num != v.num && u.length.within(in) {
+			ways = append(ways, all(p.present(u), same(u, v)))
+		}
+	}
+	for _, f := range p.m.Fields {
+		if u, known := p.fields[f]; known {
+			equal(u)
+		}
+	}
+	for _, in := range p.op.Inputs {
+		if u, known := p.inputs[in]; known {
+			equal(u)
+		}
+	}
+	for _, text := range slices.Sorted(maps.Keys(p.texts)) {
+		equal(p.text(spec.KindString, text))
+	}
+	if p.actor != nil {
+		equal(*p.actor)
+	}
+	return anyOf(ways...)
+}
+
+// outside is a length of a text that has one span and not another one.
+func (s span) outside(o span) span {
+	least, most := s.ends()
+	if _, end := o.ends(); most > end {
+		least = max(least, end+1)
+	}
+	return span{least, least}
 }
 
 // fitted is a text of the length: names of an example have no other meaning.

@@ -61,6 +61,8 @@ type work struct {
 
 // part is one operation in one source state: what is known before any branch.
 type part struct {
+	long   *value // a text that an example has longer or shorter than within
+	within span
 	*problem
 	from  *spec.State // nil for a creation
 	given []formula   // the source's facts and the guards

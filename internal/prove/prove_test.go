@@ -261,6 +261,18 @@ func TestBounds(t *testing.T) {
 		{"a copy within wider bounds", "fields: {a: int 0..3, b: int 0..9}\nstates: {one: {}}\noperations:\n  go: {from: one, to: same, set: {b: a}}\n", nil},
 		{"a copy within narrower bounds", "fields: {a: int 0..3, b: int 0..9}\nstates: {one: {}}\noperations:\n  go: {from: one, to: same, set: {a: b}}\n",
 			[]string{"FSM302 go: one -> one can leave `a` outside its bounds"}},
+		{"a text that fits", "fields: {a: string 1..9, b: string 3..4}\nstates: {one: {}}\noperations:\n  go: {from: one, to: same, set: {a: b}}\n", nil},
+		{"a text that is too short or too long", "fields: {a: string 1..9, b: string 3..4}\nstates: {one: {}}\noperations:\n  go: {from: one, to: same, set: {b: a}}\n",
+			[]string{"FSM302 go: one -> one can leave `b` outside its bounds"}},
+		{"an actor that fits", "fields: {a: string 1..255}\nstates: {one: {}}\noperations:\n  go: {from: one, to: same, set: {a: actor}}\n", nil},
+		{"an actor that is too long", "fields: {a: string 1..254}\nstates: {one: {}}\noperations:\n  go: {from: one, to: same, set: {a: actor}}\n",
+			[]string{"FSM302 go: one -> one can leave `a` outside its bounds"}},
+		{"a text that is equal to one that fits", "fields: {a: string, b: string 3..4, c: string 1..9}\nstates: {one: {}}\n" +
+			"guards: {same: {when: [a == b], error: other}}\noperations:\n  go: {from: one, to: same, require: [same], set: {c: a}}\n", nil},
+		{"a text of another length is never equal", "fields: {a: string 3..4}\nstates: {one: {}}\n" +
+			"guards: {same: {when: [a == 'ab'], error: other}}\noperations:\n  go: {from: one, to: same, require: [same]}\n",
+			[]string{"FSM204 go: in one the guard same never passes"}},
+		{"it always differs", "fields: {a: string 3..4}\nstates: {one: {}, two: {invariant: [a != 'ab']}}\noperations:\n  go: {from: one, to: two}\n", nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

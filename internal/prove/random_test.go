@@ -33,7 +33,7 @@ otherwise: reject
 fields:
   s1: string
   s2o: optional string
-  s3o: optional string
+  s3o: optional string 2..
   d1: {type: string, default: a}
   d2: {type: string, default: Zz}
   n1: int 0..3
@@ -55,7 +55,7 @@ fields:
   m2: set
 `
 
-const inputs = "    input: {is: string, iso: optional string, ik: int, iko: optional int, it: time, ito: optional time, ib: bool, ibo: optional bool, " +
+const inputs = "    input: {is: string, iso: optional string 1..40, ik: int, iko: optional int, it: time, ito: optional time, ib: bool, ibo: optional bool, " +
 	"ie: red|green|blue, ieo: optional red|green|blue, ij: json, ijo: optional json}\n"
 
 // writer writes one random machine.

@@ -50,7 +50,10 @@ func (w *work) failed(s *part, branch *spec.Branch, to *spec.State, record after
 	if !g.pos.IsZero() {
 		f.Related = append(f.Related, spec.Related{Pos: g.pos, Message: g.related})
 	}
-	s.touch()
+	if s.touch(); g.long != nil {
+		s.long, s.within = g.long, lengthOf(g.fields[0].Type)
+		defer func() { s.long = nil }()
+	}
 	switch v, sol := s.check(against); {
 	case !readable:
 		f.Related = append(f.Related, spec.Related{Pos: pos, Message: "a number in it is too large for the proof to calculate with"})
@@ -107,7 +110,7 @@ func (w *work) wayOut(s *part, branch *spec.Branch, to *spec.State, g goal, key 
 	case g.code == "FSM302" && g.fact == nil && key == "decrement":
 		return fmt.Sprintf("put a branch with `when: %s == 0` above %s", f.Name, where)
 	case g.code == "FSM302" && g.fact == nil && f.Type.HasLength():
-		return lengthWayOut(f, at.Value)
+		return lengthWayOut(f, g.from)
 	case g.code == "FSM302" && g.fact == nil:
 		return fmt.Sprintf("require a guard that keeps %s within its bounds, or widen them", f.Name)
 	case g.code == "FSM302" && key == "" && s.from != nil && branch == nil:

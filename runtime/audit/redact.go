@@ -33,8 +33,8 @@ const (
 
 // Redact erases fields of one record from its row and from all events of its log,
 // and what else the options name. An optional field becomes absent; a text that
-// cannot be absent, in the present state either, becomes "[redacted]", and a set
-// empty. An input goes where its operation feeds an erased field with it (Operation.Feeds).
+// cannot be absent, in the present state either, becomes "[redacted]", cut or filled up to a
+// length that it may have, and a set empty. An input goes where its operation feeds an erased field with it (Operation.Feeds).
 // Where nothing tells that, in events that another version of the specification wrote or
 // that only recorded a call, it also goes by the field's name, or by a value that the field
 // had. Where an event gave the field a value that none of these inputs brought, the

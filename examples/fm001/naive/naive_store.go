@@ -66,7 +66,7 @@ type Effects[T any] interface {
 	// the transaction of the step: its writes through tx are committed with the
 	// step or not at all, and an error takes the step back. It may run again
 	// after a conflict, so whatever it does outside tx is not covered.
-	ApplyResult(ctx context.Context, tx T, j Execution, key string, e fsm.Event) error
+	ApplyResult(ctx context.Context, tx T, e Execution, key string, event fsm.Event) error
 }
 
 // Machine is the machine over a store. It is safe for use by any number of

@@ -65,7 +65,7 @@ type Effects interface {
 	// SendRerequested is the effect of Rerequest; key is made of machine, id,
 	// revision and name. It runs after the commit, at least once: again after
 	// an error and after a crash, so it must recognise a key that it has seen.
-	SendRerequested(ctx context.Context, j CheckRun, key string, e fsm.Event) error
+	SendRerequested(ctx context.Context, c CheckRun, key string, e fsm.Event) error
 }
 
 // Machine is the machine over a store. It is safe for use by any number of

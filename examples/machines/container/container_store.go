@@ -60,20 +60,20 @@ type Effects interface {
 	// MakeEnvironment is the effect of Create; key is made of machine, id,
 	// revision and name. It runs after the commit, at least once: again after
 	// an error and after a crash, so it must recognise a key that it has seen.
-	MakeEnvironment(ctx context.Context, j Container, key string, e fsm.Event) error
+	MakeEnvironment(ctx context.Context, c Container, key string, e fsm.Event) error
 	// UndoEnvironment is the effect of FailCreate, Destroy and Delete; key is
 	// made of machine, id, revision and name. It runs after the commit, at
 	// least once: again after an error and after a crash, so it must recognise
 	// a key that it has seen.
-	UndoEnvironment(ctx context.Context, j Container, key string, e fsm.Event) error
+	UndoEnvironment(ctx context.Context, c Container, key string, e fsm.Event) error
 	// RunProgram is the effect of Start; key is made of machine, id, revision
 	// and name. It runs after the commit, at least once: again after an error
 	// and after a crash, so it must recognise a key that it has seen.
-	RunProgram(ctx context.Context, j Container, key string, e fsm.Event) error
+	RunProgram(ctx context.Context, c Container, key string, e fsm.Event) error
 	// SendSignal is the effect of Kill; key is made of machine, id, revision
 	// and name. It runs after the commit, at least once: again after an error
 	// and after a crash, so it must recognise a key that it has seen.
-	SendSignal(ctx context.Context, j Container, key string, e fsm.Event) error
+	SendSignal(ctx context.Context, c Container, key string, e fsm.Event) error
 }
 
 // Machine is the machine over a store. It is safe for use by any number of

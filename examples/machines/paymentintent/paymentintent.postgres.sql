@@ -68,6 +68,7 @@ CREATE TABLE IF NOT EXISTS "paymentintent" (
     CONSTRAINT "state is known" CHECK ("state" IN ('requires_payment_method', 'requires_confirmation', 'requires_action', 'processing', 'requires_capture', 'succeeded', 'canceled')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "amount is at least 1" CHECK ("amount" >= 1),
+    CONSTRAINT "currency is from 3 to 3 characters long" CHECK (char_length("currency") BETWEEN 3 AND 3),
     CONSTRAINT "capture_method is a known word" CHECK ("capture_method" IN ('automatic', 'manual')),
     CONSTRAINT "confirmation_method is a known word" CHECK ("confirmation_method" IN ('automatic', 'manual')),
     CONSTRAINT "amount_capturable is at least 0" CHECK ("amount_capturable" >= 0),
@@ -599,5 +600,5 @@ $fsm$;
 -- section: meta
 
 INSERT INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('paymentintent', 1, '41322d9efcb8dc9f4eb069c1537e319528a121737046a6b19a656ccdd964ea85', 'full', 'postgres')
+VALUES ('paymentintent', 1, 'ac0ef20ea2c83f709ea323384124cec7937386380e6ee367469820c8037f0348', 'full', 'postgres')
 ON CONFLICT ("machine") DO NOTHING;

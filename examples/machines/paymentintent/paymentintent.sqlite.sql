@@ -60,6 +60,7 @@ CREATE TABLE IF NOT EXISTS "paymentintent" (
     CONSTRAINT "state is known" CHECK ("state" IN ('requires_payment_method', 'requires_confirmation', 'requires_action', 'processing', 'requires_capture', 'succeeded', 'canceled')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "amount is at least 1" CHECK ("amount" >= 1),
+    CONSTRAINT "currency is from 3 to 3 characters long" CHECK (length("currency") BETWEEN 3 AND 3),
     CONSTRAINT "capture_method is a known word" CHECK ("capture_method" IN ('automatic', 'manual')),
     CONSTRAINT "confirmation_method is a known word" CHECK ("confirmation_method" IN ('automatic', 'manual')),
     CONSTRAINT "next_action is JSON" CHECK (json_valid(coalesce("next_action", 'null'))),
@@ -469,9 +470,9 @@ CREATE TABLE IF NOT EXISTS "fsm_made" (
     "schema" TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
-SELECT 'paymentintent', '41322d9efcb8dc9f4eb069c1537e319528a121737046a6b19a656ccdd964ea85', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+SELECT 'paymentintent', 'ac0ef20ea2c83f709ea323384124cec7937386380e6ee367469820c8037f0348', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
 WHERE "tbl_name" IN ('paymentintent', 'paymentintent_events', 'paymentintent_outbox', 'paymentintent_groups')
     AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'paymentintent');
 
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('paymentintent', 1, '41322d9efcb8dc9f4eb069c1537e319528a121737046a6b19a656ccdd964ea85', 'full', 'sqlite');
+VALUES ('paymentintent', 1, 'ac0ef20ea2c83f709ea323384124cec7937386380e6ee367469820c8037f0348', 'full', 'sqlite');

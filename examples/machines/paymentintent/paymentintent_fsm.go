@@ -455,7 +455,7 @@ type CreateInput struct {
 	// Amount: what is to be paid, in the smallest unit of the currency; at
 	// least 1.
 	Amount int64
-	// Currency: three letters.
+	// Currency: three letters; 3 to 3 characters.
 	Currency string
 	// CaptureMethod: whether an approved payment is captured at once.
 	CaptureMethod CaptureMethod
@@ -484,6 +484,9 @@ func Create(id string, in CreateInput, now time.Time) (PaymentIntent, Event, err
 		return PaymentIntent{}, Event{}, p.refuseInput("create", "amount", "expected 1 or more")
 	}
 	if err := fsmimpl.CheckText(in.Currency); err != nil {
+		return PaymentIntent{}, Event{}, p.refuseInput("create", "currency", err.Error())
+	}
+	if err := fsmimpl.CheckLength(in.Currency, 3, 3); err != nil {
 		return PaymentIntent{}, Event{}, p.refuseInput("create", "currency", err.Error())
 	}
 	if !in.CaptureMethod.Valid() {
@@ -1003,6 +1006,9 @@ func Check(p PaymentIntent) []fsm.Violation {
 // SHOULD, until it is told to stop.
 func (p *PaymentIntent) rules(broken func(rule string, must bool) bool) bool {
 	if p.Amount < 1 && !broken("amount", true) {
+		return false
+	}
+	if fsmimpl.CheckLength(p.Currency, 3, 3) != nil && !broken("currency", true) {
 		return false
 	}
 	if p.AmountCapturable < 0 && !broken("amount_capturable", true) {

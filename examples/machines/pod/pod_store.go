@@ -60,8 +60,8 @@ type Outcome = fsm.Outcome[Pod]
 // Sources return the inputs of calls that triggers issue. They run before the
 // transaction; their results are checked and logged as any input.
 type Sources struct {
-	ExceedDeadline func(j Pod, now time.Time) (ExceedDeadlineInput, error)
-	Collect        func(j Pod, now time.Time) (CollectInput, error)
+	ExceedDeadline func(p Pod, now time.Time) (ExceedDeadlineInput, error)
+	Collect        func(p Pod, now time.Time) (CollectInput, error)
 }
 
 // Machine is the machine over a store. It is safe for use by any number of

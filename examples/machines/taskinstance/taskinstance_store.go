@@ -83,8 +83,8 @@ type Outcome = fsm.Outcome[TaskInstance]
 // Sources return the inputs of calls that triggers issue. They run before the
 // transaction; their results are checked and logged as any input.
 type Sources struct {
-	TimeoutQueued func(j TaskInstance, now time.Time) (TimeoutQueuedInput, error)
-	Lose          func(j TaskInstance, now time.Time) (LoseInput, error)
+	TimeoutQueued func(t TaskInstance, now time.Time) (TimeoutQueuedInput, error)
+	Lose          func(t TaskInstance, now time.Time) (LoseInput, error)
 }
 
 // Machine is the machine over a store. It is safe for use by any number of

@@ -50,8 +50,9 @@ type Outcome = fsm.Outcome[Task]
 type Effects interface {
 	// ExecuteTask is the effect of Start; key is made of id. It runs after the
 	// commit, at least once: again after an error and after a crash, so it must
-	// recognise a key that it has seen.
-	ExecuteTask(ctx context.Context, j Task, key string, e fsm.Event) error
+	// recognise a key that it has seen. When it has returned without an error,
+	// Complete follows.
+	ExecuteTask(ctx context.Context, t Task, key string, e fsm.Event) error
 }
 
 // Machine is the machine over a store. It is safe for use by any number of

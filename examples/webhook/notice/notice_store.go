@@ -59,8 +59,9 @@ type Outcome = fsm.Outcome[Notice]
 type Effects interface {
 	// Post is the effect of Publish and Retry; key is made of topic and number.
 	// It runs after the commit, at least once: again after an error and after a
-	// crash, so it must recognise a key that it has seen.
-	Post(ctx context.Context, j Notice, key string, e fsm.Event) error
+	// crash, so it must recognise a key that it has seen. When it has returned
+	// without an error, Confirm follows.
+	Post(ctx context.Context, n Notice, key string, e fsm.Event) error
 }
 
 // Machine is the machine over a store. It is safe for use by any number of

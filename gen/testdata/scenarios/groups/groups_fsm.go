@@ -203,7 +203,7 @@ type Event struct {
 
 // AddInput holds the inputs of Add.
 type AddInput struct {
-	Room  string
+	Room  string              // 3 to 5 characters
 	Floor fsm.Optional[int64] // may be absent
 	Kind  Kind
 	Rank  int64
@@ -232,6 +232,9 @@ func Add(id string, in AddInput, peers AddPeers, now time.Time) (Slot, Event, er
 	now = driver.Time(now)
 	s := Slot{ID: id, CreatedAt: now}
 	if err := fsmimpl.CheckText(in.Room); err != nil {
+		return Slot{}, Event{}, s.refuseInput("add", "room", err.Error())
+	}
+	if err := fsmimpl.CheckLength(in.Room, 3, 5); err != nil {
 		return Slot{}, Event{}, s.refuseInput("add", "room", err.Error())
 	}
 	if !in.Kind.Valid() {
@@ -435,6 +438,9 @@ func Check(s Slot) []fsm.Violation {
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
 func (s *Slot) rules(broken func(rule string, must bool) bool) bool {
+	if fsmimpl.CheckLength(s.Room, 3, 5) != nil && !broken("room", true) {
+		return false
+	}
 	switch s.State {
 	case StateFree:
 		return (!s.Holder.Present() || broken("holder is absent", true))

@@ -71,14 +71,14 @@ type Effects interface {
 	// Return is the effect of Go; key is made of type, nil, func and now_. It
 	// runs after the commit, at least once: again after an error and after a
 	// crash, so it must recognise a key that it has seen.
-	Return(ctx context.Context, j Odd, key string, e fsm.Event) error
+	Return(ctx context.Context, o Odd, key string, e fsm.Event) error
 }
 
 // Probes compare records with the world outside the store, for audits alone.
 // Each method reports whether the fact of its name is true.
 type Probes interface {
 	// Chan is asked for each Odd that is case. /* is it? */.
-	Chan(ctx context.Context, j Odd) (bool, error)
+	Chan(ctx context.Context, o Odd) (bool, error)
 }
 
 // Machine is the machine over a store. It is safe for use by any number of

@@ -206,8 +206,8 @@ type Event struct {
 
 // PlaceInput holds the inputs of Place.
 type PlaceInput struct {
-	Customer string
-	Sum      int64 // not negative
+	Customer string // 1 to 40 characters
+	Sum      int64  // not negative
 	Rush     bool
 	Kind     Kind
 	Due      fsm.Optional[time.Time] // may be absent
@@ -220,6 +220,9 @@ func Place(id string, in PlaceInput, now time.Time) (Order, Event, error) {
 	now = driver.Time(now)
 	o := Order{ID: id, CreatedAt: now}
 	if err := fsmimpl.CheckText(in.Customer); err != nil {
+		return Order{}, Event{}, o.refuseInput("place", "customer", err.Error())
+	}
+	if err := fsmimpl.CheckLength(in.Customer, 1, 40); err != nil {
 		return Order{}, Event{}, o.refuseInput("place", "customer", err.Error())
 	}
 	if in.Sum < 0 {
@@ -282,7 +285,7 @@ func (o *Order) Ship(now time.Time) (Event, error) {
 
 // GiveUpInput holds the inputs of GiveUp.
 type GiveUpInput struct {
-	Why     string
+	Why     string              // at least 3 characters
 	Backoff fsm.Optional[int64] // may be absent
 }
 
@@ -296,6 +299,9 @@ type GiveUpInput struct {
 //   - late: due <= now (ErrNotDue)
 func (o *Order) GiveUp(in GiveUpInput, now time.Time) (Event, error) {
 	if err := fsmimpl.CheckText(in.Why); err != nil {
+		return Event{}, o.refuseInput("give_up", "why", err.Error())
+	}
+	if err := fsmimpl.CheckLength(in.Why, 3, 0); err != nil {
 		return Event{}, o.refuseInput("give_up", "why", err.Error())
 	}
 	if o.State != StatePlaced && o.State != StateCharging {
@@ -403,7 +409,13 @@ func Check(o Order) []fsm.Violation {
 // rules hands over each rule of its state that the record breaks, MUST before
 // SHOULD, until it is told to stop.
 func (o *Order) rules(broken func(rule string, must bool) bool) bool {
+	if fsmimpl.CheckLength(o.Customer, 1, 40) != nil && !broken("customer", true) {
+		return false
+	}
 	if o.Sum < 0 && !broken("sum", true) {
+		return false
+	}
+	if o.Why.Present() && fsmimpl.CheckLength(o.Why.Or(""), 3, 0) != nil && !broken("why", true) {
 		return false
 	}
 	return true

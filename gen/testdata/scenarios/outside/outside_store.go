@@ -26,19 +26,19 @@ var schema = &driver.Schema{
 	Machine:     "outside",
 	Entity:      "Order",
 	Version:     1,
-	Hash:        "dbebbbee3ff6c32f844d77a9d8450b6a67e0f2b53b67159631024fdc279200f1",
+	Hash:        "60bc6d000c5fd0c38cea77738425ec6ed1762ae2f3b29229401c6b54744880e2",
 	Table:       "outside",
 	Enforce:     "full",
 	RequestID:   driver.Required,
 	ExpectedRev: driver.Optionally,
 	Columns: []driver.Column{
-		{Name: "customer", Stored: "customer", Kind: driver.KindString},
+		{Name: "customer", Stored: "customer", Kind: driver.KindString, Least: 1, Most: 40},
 		{Name: "sum", Stored: "sum", Kind: driver.KindInt},
 		{Name: "rush", Stored: "rush", Kind: driver.KindBool},
 		{Name: "kind", Stored: "kind", Kind: driver.KindEnum, Words: []string{"goods", "service"}},
 		{Name: "due", Stored: "due", Kind: driver.KindTime, Optional: true},
 		{Name: "backoff", Stored: "backoff", Kind: driver.KindInt, Optional: true},
-		{Name: "why", Stored: "why", Kind: driver.KindString, Optional: true},
+		{Name: "why", Stored: "why", Kind: driver.KindString, Optional: true, Least: 3},
 	},
 	States: []driver.StateInfo{
 		{Name: "placed", Stored: "placed"},
@@ -64,22 +64,23 @@ type Effects[T any] interface {
 	// Confirm is the effect of Place; key is made of id, customer, sum, rush
 	// and kind. It runs after the commit, at least once: again after an error
 	// and after a crash, so it must recognise a key that it has seen.
-	Confirm(ctx context.Context, j Order, key string, e fsm.Event) error
+	Confirm(ctx context.Context, o Order, key string, e fsm.Event) error
 	// ChargeCard is the effect of Charge; key is made of machine, id, revision
 	// and name. It runs after the commit, at least once: again after an error
-	// and after a crash, so it must recognise a key that it has seen.
-	ChargeCard(ctx context.Context, j Order, key string, e fsm.Event) error
+	// and after a crash, so it must recognise a key that it has seen. When it
+	// has returned without an error, ChargeDone follows.
+	ChargeCard(ctx context.Context, o Order, key string, e fsm.Event) error
 	// Book is the effect of Ship; key is made of customer. It runs in the
 	// transaction of the step: its writes through tx are committed with the
 	// step or not at all, and an error takes the step back. It may run again
 	// after a conflict, so whatever it does outside tx is not covered.
-	Book(ctx context.Context, tx T, j Order, key string, e fsm.Event) error
+	Book(ctx context.Context, tx T, o Order, key string, e fsm.Event) error
 }
 
 // Sources return the inputs of calls that triggers issue. They run before the
 // transaction; their results are checked and logged as any input.
 type Sources struct {
-	GiveUp func(j Order, now time.Time) (GiveUpInput, error)
+	GiveUp func(o Order, now time.Time) (GiveUpInput, error)
 }
 
 // Probes compare records with the world outside the store, for audits alone.
@@ -87,9 +88,9 @@ type Sources struct {
 type Probes interface {
 	// StockThere is asked for each Order that is placed or charging. The goods
 	// are in stock.
-	StockThere(ctx context.Context, j Order) (bool, error)
+	StockThere(ctx context.Context, o Order) (bool, error)
 	// BankUp is asked for each Order that is charging. the bank answers.
-	BankUp(ctx context.Context, j Order) (bool, error)
+	BankUp(ctx context.Context, o Order) (bool, error)
 }
 
 // Machine is the machine over a store. It is safe for use by any number of
