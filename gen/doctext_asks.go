@@ -76,7 +76,7 @@ func effectDoc(m *spec.Machine, n *names, e *spec.Effect) string {
 		}
 		asked(n.op(o).Method+askedWhere(o, e), asks)
 	}
-	text := fmt.Sprintf("%s is the effect of %s; key is made of %s.", spec.MethodName(e.Name), list(users, "and"), strings.Join(keys, "; or of "))
+	text := fmt.Sprintf("%s is the effect of %s; key is made of %s.", spec.MethodName(e.Name), askers(users, "of"), strings.Join(keys, "; or of "))
 	if e.Atomic {
 		return text + " It runs in the transaction of the step: its writes through tx are committed with the step or not at all, and an error takes the step back. " +
 			"It may run again after a conflict, so whatever it does outside tx is not covered."
@@ -88,10 +88,18 @@ func effectDoc(m *spec.Machine, n *names, e *spec.Effect) string {
 		case len(steps) == 1:
 			text += fmt.Sprintf(" When it has returned without an error, %s follows.", step)
 		default:
-			text += fmt.Sprintf(" When it has returned without an error for %s, %s follows.", list(followed[step], "and"), step)
+			text += fmt.Sprintf(" When it has returned without an error for %s, %s follows.", askers(followed[step], "for"), step)
 		}
 	}
 	return text
+}
+
+// askers lists steps that ask for an effect; word stands before each where branches are told.
+func askers(users []string, word string) string {
+	if slices.ContainsFunc(users, func(u string) bool { return strings.Contains(u, " ") }) {
+		return strings.Join(users, " and "+word+" ")
+	}
+	return list(users, "and")
 }
 
 // askedWhere says which branches of an operation ask for an effect; empty: each step does.

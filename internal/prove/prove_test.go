@@ -271,7 +271,7 @@ func TestBounds(t *testing.T) {
 			"guards: {same: {when: [a == b], error: other}}\noperations:\n  go: {from: one, to: same, require: [same], set: {c: a}}\n", nil},
 		{"a text of another length is never equal", "fields: {a: string 3..4}\nstates: {one: {}}\n" +
 			"guards: {same: {when: [a == 'ab'], error: other}}\noperations:\n  go: {from: one, to: same, require: [same]}\n",
-			[]string{"FSM204 go: in one the guard same never passes"}},
+			[]string{"FSM204 go can never pass same in state one: `a == 'ab'` contradicts what one guarantees, with the guards before it"}},
 		{"it always differs", "fields: {a: string 3..4}\nstates: {one: {}, two: {invariant: [a != 'ab']}}\noperations:\n  go: {from: one, to: two}\n", nil},
 	}
 	for _, tt := range tests {

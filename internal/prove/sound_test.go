@@ -191,7 +191,7 @@ func guess(rnd *rand.Rand, t spec.Type) interp.Value {
 	text := string(rune('a' + rnd.IntN(3)))
 	switch t.Kind {
 	case spec.KindString:
-		return interp.String(text)
+		return interp.String(t.Fitted(text))
 	case spec.KindJSON:
 		return interp.JSON(`"` + text + `"`)
 	case spec.KindBool:

@@ -455,7 +455,7 @@ type CreateInput struct {
 	// Amount: what is to be paid, in the smallest unit of the currency; at
 	// least 1.
 	Amount int64
-	// Currency: three letters; 3 to 3 characters.
+	// Currency: three letters; 3 characters.
 	Currency string
 	// CaptureMethod: whether an approved payment is captured at once.
 	CaptureMethod CaptureMethod

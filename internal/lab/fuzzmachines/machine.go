@@ -177,7 +177,7 @@ func (m *machine) printf(format string, args ...any) { fmt.Fprintf(&m.text, form
 
 // declare draws fields and states.
 func (m *machine) declare() {
-	kinds := []string{"string", one(m, bounded), "int", "int 0..", "int -3..4", "bool", "time", "json", strings.Join(colours[:2+m.IntN(4)], "|")}
+	kinds := []string{"string", "int", "int 0..", "int -3..4", "bool", "time", "json", strings.Join(colours[:2+m.IntN(4)], "|"), one(m, bounded)}
 	for range 1 + m.IntN(5) {
 		m.fields = append(m.fields, field{name: m.nextName(), kind: one(m, kinds), optional: !m.chance(3)})
 	}

@@ -1,5 +1,5 @@
 -- Migration of machine ticket from version 1 (hash 79c54c6214f2)
--- to version 2 (hash 75fd57b23c23), level of enforcement full.
+-- to version 2 (hash cd80e80d9974), level of enforcement full.
 --
 -- Stop the program, make a backup, and run: psql -v ON_ERROR_STOP=1 -f THIS_FILE
 -- Run it on the search path on which the tables are.
@@ -9,6 +9,8 @@
 --     SELECT o."id", o."rev", o."effect" FROM "ticket_outbox" AS o JOIN "ticket" AS r ON r."id" = o."id" AND r."rev" = o."rev" WHERE r."state" = 'on_hold';
 --   place is mandatory:
 --     SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "place" FROM "ticket") AS "after" WHERE "place" IS NULL;
+--   queue is from 1 to 40 characters long:
+--     SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "queue" FROM "ticket") AS "after" WHERE NOT (char_length("queue") BETWEEN 1 AND 40);
 --   invariant: reminders <= 3:
 --     SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", 0::bigint AS "reminders" FROM "ticket") AS "after" WHERE NOT ("reminders" <= 3);
 --   open: absent owner, due:
@@ -61,6 +63,10 @@ BEGIN
     SELECT q."id" INTO which FROM (SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "place" FROM "ticket") AS "after" WHERE "place" IS NULL) AS q LIMIT 1;
     IF FOUND THEN
         RAISE EXCEPTION 'fsm: ticket: the row % breaks the rule: %; nothing was changed', quote_literal(which), 'place is mandatory';
+    END IF;
+    SELECT q."id" INTO which FROM (SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "queue" FROM "ticket") AS "after" WHERE NOT (char_length("queue") BETWEEN 1 AND 40)) AS q LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'fsm: ticket: the row % breaks the rule: %; nothing was changed', quote_literal(which), 'queue is from 1 to 40 characters long';
     END IF;
     SELECT q."id" INTO which FROM (SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", 0::bigint AS "reminders" FROM "ticket") AS "after" WHERE NOT ("reminders" <= 3)) AS q LIMIT 1;
     IF FOUND THEN
@@ -210,6 +216,7 @@ ALTER TABLE "ticket" ALTER COLUMN "reminders" DROP DEFAULT;
 ALTER TABLE "ticket" ADD COLUMN IF NOT EXISTS "_open" boolean NOT NULL DEFAULT false, ADD COLUMN IF NOT EXISTS "_in_open_or_taken" boolean NOT NULL DEFAULT false;
 ALTER TABLE "ticket" ADD CONSTRAINT "state is known" CHECK ("state" IN ('open', 'taken', 'solved', 'parked')) NOT VALID;
 ALTER TABLE "ticket" ADD CONSTRAINT "count is a number of a sequence" CHECK ("number" >= 1) NOT VALID;
+ALTER TABLE "ticket" ADD CONSTRAINT "queue is from 1 to 40 characters long" CHECK (char_length("queue") BETWEEN 1 AND 40) NOT VALID;
 ALTER TABLE "ticket" ADD CONSTRAINT "priority is a known word" CHECK ("priority" IN ('low', 'high', 'urgent')) NOT VALID;
 ALTER TABLE "ticket" ADD CONSTRAINT "rating is from 1 to 5" CHECK ("rating" BETWEEN 1 AND 5) NOT VALID;
 ALTER TABLE "ticket" ADD CONSTRAINT "weight is from 1 to 9" CHECK ("weight" BETWEEN 1 AND 9) NOT VALID;
@@ -286,6 +293,7 @@ CREATE TABLE IF NOT EXISTS "ticket" (
     CONSTRAINT "state is known" CHECK ("state" IN ('open', 'taken', 'solved', 'parked')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "count is a number of a sequence" CHECK ("number" >= 1),
+    CONSTRAINT "queue is from 1 to 40 characters long" CHECK (char_length("queue") BETWEEN 1 AND 40),
     CONSTRAINT "priority is a known word" CHECK ("priority" IN ('low', 'high', 'urgent')),
     CONSTRAINT "tries is a count" CHECK ("tries" >= 0),
     CONSTRAINT "tags is a set" CHECK ("fsm_is_set"("tags")),
@@ -755,7 +763,7 @@ BEGIN
 END
 $fsm$;
 
-UPDATE "fsm_meta" SET "version" = 2, "hash" = '75fd57b23c237a102f562be890beb87cb06b4d25586965239d3f8458b1ab891f' WHERE "machine" = 'ticket';
+UPDATE "fsm_meta" SET "version" = 2, "hash" = 'cd80e80d9974cea0160a7f01df9f574f4d7ab4bb0ec520caf08e3f71c8d16b62' WHERE "machine" = 'ticket';
 
 -- Which earlier versions may be open beside this one.
 CREATE TABLE IF NOT EXISTS "fsm_versions" (
@@ -766,13 +774,14 @@ CREATE TABLE IF NOT EXISTS "fsm_versions" (
     PRIMARY KEY ("machine", "hash")
 );
 UPDATE "fsm_versions" SET "standing" = 'retired' WHERE "machine" = 'ticket';
-DELETE FROM "fsm_versions" WHERE "machine" = 'ticket' AND "hash" IN ('79c54c6214f2340fc6277d44da7a33daee29b15f59cd5546a8d497d40c9681ab', '75fd57b23c237a102f562be890beb87cb06b4d25586965239d3f8458b1ab891f');
+DELETE FROM "fsm_versions" WHERE "machine" = 'ticket' AND "hash" IN ('79c54c6214f2340fc6277d44da7a33daee29b15f59cd5546a8d497d40c9681ab', 'cd80e80d9974cea0160a7f01df9f574f4d7ab4bb0ec520caf08e3f71c8d16b62');
 INSERT INTO "fsm_versions" ("machine", "hash", "version", "standing") VALUES ('ticket', '79c54c6214f2340fc6277d44da7a33daee29b15f59cd5546a8d497d40c9681ab', 1, 'retired');
 COMMIT;
 
 -- The old rows. Rows that fail here can be fixed, and then validated again.
 ALTER TABLE "ticket" VALIDATE CONSTRAINT "state is known";
 ALTER TABLE "ticket" VALIDATE CONSTRAINT "count is a number of a sequence";
+ALTER TABLE "ticket" VALIDATE CONSTRAINT "queue is from 1 to 40 characters long";
 ALTER TABLE "ticket" VALIDATE CONSTRAINT "priority is a known word";
 ALTER TABLE "ticket" VALIDATE CONSTRAINT "rating is from 1 to 5";
 ALTER TABLE "ticket" VALIDATE CONSTRAINT "weight is from 1 to 9";

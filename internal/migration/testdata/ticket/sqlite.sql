@@ -1,5 +1,5 @@
 -- Migration of machine ticket from version 1 (hash 79c54c6214f2)
--- to version 2 (hash 75fd57b23c23), level of enforcement full.
+-- to version 2 (hash cd80e80d9974), level of enforcement full.
 --
 -- Stop the program, make a backup, and run: sqlite3 -bail FILE < THIS_FILE
 -- Tables, indexes, triggers and views of your own stay as they are, or nothing changes.
@@ -9,6 +9,8 @@
 --     SELECT o."id", o."rev", o."effect" FROM "ticket_outbox" AS o JOIN "ticket" AS r ON r."id" = o."id" AND r."rev" = o."rev" WHERE r."state" = 'on_hold';
 --   place is mandatory:
 --     SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "place" FROM "ticket") AS "after" WHERE "place" IS NULL;
+--   queue is from 1 to 40 characters long:
+--     SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "queue" FROM "ticket") AS "after" WHERE NOT (length("queue") BETWEEN 1 AND 40);
 --   invariant: reminders <= 3:
 --     SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", 0 AS "reminders" FROM "ticket") AS "after" WHERE NOT ("reminders" <= 3);
 --   open: owner is absent:
@@ -41,6 +43,8 @@ SELECT json_extract('{}', 'fsm: ticket: ' || 'the row ' || quote("id") || ' brea
 FROM (SELECT o."id", o."rev", o."effect" FROM "ticket_outbox" AS o JOIN "ticket" AS r ON r."id" = o."id" AND r."rev" = o."rev" WHERE r."state" = 'on_hold') LIMIT 1;
 SELECT json_extract('{}', 'fsm: ticket: ' || 'the row ' || quote("id") || ' breaks the rule: ' || 'place is mandatory' || '; nothing was changed')
 FROM (SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "place" FROM "ticket") AS "after" WHERE "place" IS NULL) LIMIT 1;
+SELECT json_extract('{}', 'fsm: ticket: ' || 'the row ' || quote("id") || ' breaks the rule: ' || 'queue is from 1 to 40 characters long' || '; nothing was changed')
+FROM (SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "queue" FROM "ticket") AS "after" WHERE NOT (length("queue") BETWEEN 1 AND 40)) LIMIT 1;
 SELECT json_extract('{}', 'fsm: ticket: ' || 'the row ' || quote("id") || ' breaks the rule: ' || 'invariant: reminders <= 3' || '; nothing was changed')
 FROM (SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", 0 AS "reminders" FROM "ticket") AS "after" WHERE NOT ("reminders" <= 3)) LIMIT 1;
 SELECT json_extract('{}', 'fsm: ticket: ' || 'the row ' || quote("id") || ' breaks the rule: ' || 'open: owner is absent' || '; nothing was changed')
@@ -187,6 +191,7 @@ CREATE TABLE "ticket_fsm_new" (
     CONSTRAINT "state is known" CHECK ("state" IN ('open', 'taken', 'solved', 'parked')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "count is a number of a sequence" CHECK ("number" >= 1),
+    CONSTRAINT "queue is from 1 to 40 characters long" CHECK (length("queue") BETWEEN 1 AND 40),
     CONSTRAINT "priority is a known word" CHECK ("priority" IN ('low', 'high', 'urgent')),
     CONSTRAINT "tries is a count" CHECK ("tries" >= 0),
     CONSTRAINT "tags is a set" CHECK ((json_valid("tags") AND json_type("tags") = 'array')),
@@ -279,6 +284,7 @@ CREATE TABLE IF NOT EXISTS "ticket" (
     CONSTRAINT "state is known" CHECK ("state" IN ('open', 'taken', 'solved', 'parked')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "count is a number of a sequence" CHECK ("number" >= 1),
+    CONSTRAINT "queue is from 1 to 40 characters long" CHECK (length("queue") BETWEEN 1 AND 40),
     CONSTRAINT "priority is a known word" CHECK ("priority" IN ('low', 'high', 'urgent')),
     CONSTRAINT "tries is a count" CHECK ("tries" >= 0),
     CONSTRAINT "tags is a set" CHECK ((json_valid("tags") AND json_type("tags") = 'array')),
@@ -702,7 +708,7 @@ FROM sqlite_master AS m, pragma_foreign_key_list(m."name") AS f, pragma_foreign_
 WHERE m."type" = 'table' AND lower(f."table") = 'ticket'
 EXCEPT SELECT * FROM temp."fsm_dangling") LIMIT 1;
 DROP TABLE temp."fsm_dangling";
-UPDATE "fsm_meta" SET "version" = 2, "hash" = '75fd57b23c237a102f562be890beb87cb06b4d25586965239d3f8458b1ab891f' WHERE "machine" = 'ticket';
+UPDATE "fsm_meta" SET "version" = 2, "hash" = 'cd80e80d9974cea0160a7f01df9f574f4d7ab4bb0ec520caf08e3f71c8d16b62' WHERE "machine" = 'ticket';
 
 -- Which earlier versions may be open beside this one.
 CREATE TABLE IF NOT EXISTS "fsm_versions" (
@@ -713,7 +719,7 @@ CREATE TABLE IF NOT EXISTS "fsm_versions" (
     PRIMARY KEY ("machine", "hash")
 ) STRICT;
 UPDATE "fsm_versions" SET "standing" = 'retired' WHERE "machine" = 'ticket';
-DELETE FROM "fsm_versions" WHERE "machine" = 'ticket' AND "hash" IN ('79c54c6214f2340fc6277d44da7a33daee29b15f59cd5546a8d497d40c9681ab', '75fd57b23c237a102f562be890beb87cb06b4d25586965239d3f8458b1ab891f');
+DELETE FROM "fsm_versions" WHERE "machine" = 'ticket' AND "hash" IN ('79c54c6214f2340fc6277d44da7a33daee29b15f59cd5546a8d497d40c9681ab', 'cd80e80d9974cea0160a7f01df9f574f4d7ab4bb0ec520caf08e3f71c8d16b62');
 INSERT INTO "fsm_versions" ("machine", "hash", "version", "standing") VALUES ('ticket', '79c54c6214f2340fc6277d44da7a33daee29b15f59cd5546a8d497d40c9681ab', 1, 'retired');
 DROP TABLE temp."fsm_migration";
 COMMIT;
