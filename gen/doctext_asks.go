@@ -76,9 +76,11 @@ func effectDoc(m *spec.Machine, n *names, e *spec.Effect) string {
 		}
 		asked(n.op(o).Method+askedWhere(o, e), asks)
 	}
-	text := fmt.Sprintf("%s is the effect of %s; key is made of %s.", spec.MethodName(e.Name), askers(users, "of"), strings.Join(keys, "; or of "))
+	text := fmt.Sprintf("%s is the effect of %s; key is made of %s.",
+		spec.MethodName(e.Name), askers(users, "of"), strings.Join(keys, "; or of "))
 	if e.Atomic {
-		return text + " It runs in the transaction of the step: its writes through tx are committed with the step or not at all, and an error takes the step back. " +
+		return text + " It runs in the transaction of the step: its writes through tx are committed with the step or not at all, " +
+			"and an error takes the step back. " +
 			"It may run again after a conflict, so whatever it does outside tx is not covered."
 	}
 	text += " It runs after the commit, at least once: again after an error and after a crash, so it must recognise a key that it has seen."

@@ -30,7 +30,8 @@ func TestLengths(t *testing.T) {
 			t.Fatal(err)
 		}
 		in := paymentintent.CreateInput{
-			Amount: 1, Currency: "éuro", CaptureMethod: paymentintent.CaptureMethodManual, ConfirmationMethod: paymentintent.ConfirmationMethodManual,
+			Amount: 1, Currency: "éuro",
+			CaptureMethod: paymentintent.CaptureMethodManual, ConfirmationMethod: paymentintent.ConfirmationMethodManual,
 		}
 		if _, err := m.Create(t.Context(), "p1", in, fsm.Call{RequestID: "1"}); !errors.Is(err, fsm.ErrInvalidInput) {
 			t.Errorf("%s: a currency of four letters: %v", name, err)
@@ -45,7 +46,8 @@ func TestLengths(t *testing.T) {
 		if _, err := m.Core().Import(t.Context(), other, fsm.Call{RequestID: "3", Actor: "root", Reason: "moved"}); !errors.Is(err, fsm.ErrInvariant) {
 			t.Errorf("%s: a currency of two letters is imported: %v", name, err)
 		}
-		p, redacted, err := audit.Redact(t.Context(), m.Core(), "p1", audit.RedactOptions{Fields: []string{"currency"}, Actor: "root", Reason: "asked"})
+		erased := audit.RedactOptions{Fields: []string{"currency"}, Actor: "root", Reason: "asked"}
+		p, redacted, err := audit.Redact(t.Context(), m.Core(), "p1", erased)
 		if err != nil || !redacted || p.Currency != "[re" {
 			t.Errorf("%s: the currency is %q, redacted: %t, %v", name, p.Currency, redacted, err)
 		}
