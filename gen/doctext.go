@@ -15,7 +15,11 @@ func operationDoc(m *spec.Machine, n *names, o *spec.Operation) []string {
 	if who := operationActor(o); who != "" {
 		paragraphs = append(paragraphs, who)
 	}
-	return append(paragraphs, effectsText(&o.Effects), operationGuards(n, o), operationBranches(n, o), operationRecords(m, o))
+	paragraphs = append(paragraphs, effectsText(&o.Effects), operationGuards(n, o), operationBranches(n, o), operationRecords(m, o))
+	if n.alone {
+		paragraphs = append(paragraphs, strings.Join(operationAsks(n, o), " "))
+	}
+	return paragraphs
 }
 
 // effectsText says what is written, in a sentence; empty where nothing is.
@@ -184,6 +188,15 @@ func operationAfter(n *names, o *spec.Operation) string {
 			texts = append(texts, fmt.Sprintf("[Machine.%s] runs it %s.", n.ours("machine", "Sweep"), t.Text))
 		}
 	}
+	texts = append(texts, operationAsks(n, o)...)
+	if o.Then != nil {
+		texts = append(texts, sentence(followText(n, o.Then)))
+	}
+	return strings.Join(texts, " ")
+}
+
+// operationAsks says which effects an operation asks for, whatever branch it takes.
+func operationAsks(n *names, o *spec.Operation) (texts []string) {
 	for _, e := range o.Asks {
 		texts = append(texts, sentence(askText(n, e)))
 	}
@@ -195,10 +208,7 @@ func operationAfter(n *names, o *spec.Operation) string {
 			texts = append(texts, sentence(askText(n, e)+", where it enters "+p.Name))
 		}
 	}
-	if o.Then != nil {
-		texts = append(texts, sentence(followText(n, o.Then)))
-	}
-	return strings.Join(texts, " ")
+	return texts
 }
 
 // operationMove says from which states to which.
@@ -301,9 +311,7 @@ func operationBranches(n *names, o *spec.Operation) string {
 		for _, text := range effectClauses(&x.Effects) {
 			b.WriteString("; it " + text)
 		}
-		if !n.alone {
-			b.WriteString(branchAsks(n, x))
-		}
+		b.WriteString(branchAsks(n, x))
 	}
 	return b.String()
 }

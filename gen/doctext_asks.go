@@ -12,6 +12,8 @@ import (
 func askText(n *names, e *spec.Effect) string {
 	method := spec.MethodName(e.Name)
 	switch {
+	case n.alone:
+		return fmt.Sprintf("[Effects.%s] is asked for", method)
 	case e.Atomic:
 		return fmt.Sprintf("[Effects.%s] is performed in the same transaction", method)
 	case e.Then != nil:
@@ -31,23 +33,23 @@ func branchAsks(n *names, b *spec.Branch) string {
 	for _, e := range b.Asks {
 		text += "; " + askText(n, e)
 	}
-	if b.Then != nil {
+	if b.Then != nil && !n.alone {
 		text += "; " + followText(n, b.Then)
 	}
 	return text
 }
 
-// effectDoc says which steps ask for an effect, when it runs, and what follows it.
-func effectDoc(m *spec.Machine, n *names, e *spec.Effect) string {
-	var users, keys, steps []string
-	followed := map[string][]string{} // those that ask, by the step that follows
-	asked := func(user string, asks []*spec.Effect) {
+// asker is what asks for an effect: an operation, or entering or leaving a place.
+type asker struct {
+	who  string
+	step string // what follows the delivery; empty: nothing
+}
+
+// askedBy lists what asks for an effect, and of what its keys are made.
+func askedBy(m *spec.Machine, n *names, e *spec.Effect) (users []asker, keys []string) {
+	asked := func(who string, asks []*spec.Effect) {
+		user := asker{who: who}
 		asks = slices.DeleteFunc(slices.Clone(asks), func(x *spec.Effect) bool { return x.Name != e.Name })
-		if len(asks) == 0 {
-			return
-		}
-		users = append(users, user)
-		step := ""
 		for _, x := range asks {
 			key := "machine, id, revision and name"
 			if len(x.Key) > 0 {
@@ -57,13 +59,12 @@ func effectDoc(m *spec.Machine, n *names, e *spec.Effect) string {
 				keys = append(keys, key)
 			}
 			if x.Then != nil {
-				step = n.op(x.Then.Operation).Method
+				user.step = n.op(x.Then.Operation).Method
 			}
 		}
-		if followed[step] == nil {
-			steps = append(steps, step)
+		if len(asks) > 0 {
+			users = append(users, user)
 		}
-		followed[step] = append(followed[step], user)
 	}
 	for _, p := range m.Places() {
 		asked("entering "+p.Name, p.Enter)
@@ -75,6 +76,19 @@ func effectDoc(m *spec.Machine, n *names, e *spec.Effect) string {
 			asks = append(asks, b.Asks...)
 		}
 		asked(n.op(o).Method+askedWhere(o, e), asks)
+	}
+	return users, keys
+}
+
+// effectDoc says which steps ask for an effect, when it runs, and what follows it.
+func effectDoc(m *spec.Machine, n *names, e *spec.Effect) string {
+	users, keys := askedBy(m, n, e)
+	followed, steps := map[string][]asker{}, []string{}
+	for _, u := range users {
+		if followed[u.step] == nil {
+			steps = append(steps, u.step)
+		}
+		followed[u.step] = append(followed[u.step], u)
 	}
 	text := fmt.Sprintf("%s is the effect of %s; key is made of %s.",
 		spec.MethodName(e.Name), askers(users, "of"), strings.Join(keys, "; or of "))
@@ -97,11 +111,16 @@ func effectDoc(m *spec.Machine, n *names, e *spec.Effect) string {
 }
 
 // askers lists steps that ask for an effect; word stands before each where branches are told.
-func askers(users []string, word string) string {
-	if slices.ContainsFunc(users, func(u string) bool { return strings.Contains(u, " ") }) {
-		return strings.Join(users, " and "+word+" ")
+func askers(users []asker, word string) string {
+	names := make([]string, len(users))
+	told := false
+	for i, u := range users {
+		names[i], told = u.who, told || strings.Contains(u.who, " where ")
 	}
-	return list(users, "and")
+	if told {
+		return strings.Join(names, " and "+word+" ")
+	}
+	return list(names, "and")
 }
 
 // askedWhere says which branches of an operation ask for an effect; empty: each step does.

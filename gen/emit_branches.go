@@ -204,18 +204,22 @@ func (e *operationEmitter) branch(b *spec.Branch) error {
 	if !b.Same {
 		to = b.To.State
 	}
-	branch := slices.Index(asking(e.o), b) + 1
-	if e.n.alone {
-		branch = 0
-	}
-	e.finish(to, branch)
+	e.finish(to, b)
 	return nil
 }
 
+// asked says by which number an event knows what its step asks for; 0: by its states alone.
+func (e *operationEmitter) asked(b *spec.Branch) (member string, number int) {
+	if e.n.alone {
+		return "path", slices.Index(e.paths, stepPath{e.o, b}) + 1
+	}
+	return "branch", slices.Index(asking(e.o), b) + 1
+}
+
 // finish decides the step on a copy, and takes it unless the copy breaks a rule.
-// Without a target the record stays in its state. branch is the number of the branch that
-// asks for something; 0: none.
-func (e *operationEmitter) finish(to *spec.State, branch int) {
+// Without a target the record stays in its state. b is the branch that was taken, if any.
+func (e *operationEmitter) finish(to *spec.State, b *spec.Branch) {
+	member, number := e.asked(b)
 	e.add(e.s.changes.locals()...)
 	target := e.n.self + ".State"
 	if to != nil {
@@ -235,7 +239,7 @@ func (e *operationEmitter) finish(to *spec.State, branch int) {
 		args = append(args, "now")
 	}
 	step := raw("%s.step(%s)", e.n.self, strings.Join(args, ", "))
-	if !creates(e.o) && branch == 0 {
+	if !creates(e.o) && number == 0 {
 		e.add(jen.Return(step))
 		return
 	}
@@ -247,8 +251,8 @@ func (e *operationEmitter) finish(to *spec.State, branch int) {
 		jen.List(raw("event"), raw("err")).Op(":=").Add(step),
 		jen.If(raw("err != nil")).Block(jen.Return(raw(failed))),
 	)
-	if branch > 0 {
-		e.add(raw("event.branch = %d", branch))
+	if number > 0 {
+		e.add(raw("event.%s = %d", member, number))
 	}
 	e.add(jen.Return(raw(done)))
 }

@@ -124,6 +124,9 @@ func (w *caseWriter) text(p *played) string {
 	if pureOnly {
 		if p.refusal == nil && !p.done.RecordOnly {
 			add(jsonKey("After", w.changes(r, p.done.Record)))
+			if w.n.alone {
+				add(entry("Asks", strings.Join(effectNames(p.done.Asks), ", ")))
+			}
 		}
 	} else if p.want == nil && len(p.events) > 0 {
 		next := after(w.m, r, p.events[0])
@@ -163,6 +166,13 @@ func (w *caseWriter) text(p *played) string {
 		add("NoStore: true")
 	}
 	return "{" + strings.Join(list, ", ") + "},"
+}
+
+func effectNames(list []*spec.Effect) (names []string) {
+	for _, e := range list {
+		names = append(names, e.Name)
+	}
+	return names
 }
 
 // rawOrQuoted is a text in Go, readable where it holds quotes.

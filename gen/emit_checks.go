@@ -42,17 +42,41 @@ func (p *pure) can(f *jen.File) {
 			})
 			g.If(raw("possible")).Block(jen.Return(jen.Nil()))
 		}
-		for _, o := range p.m.Operations {
-			if o.Stored() != o.Name {
-				g.If(raw("operation == %s", p.n.op(o).Const)).Block(raw("operation = %q // as the specification calls it", o.Name))
-			}
-		}
+		p.named(g)
 		if order == nil {
 			g.Return(raw(`%s.refuseState(operation, "")`, p.n.self))
 		} else {
 			g.Return(raw("%s.refuseState(operation, allowed)", p.n.self))
 		}
 	})
+}
+
+// possible adds the operations of each state: those of which Can says that they are possible.
+func (p *pure) possible(f *jen.File) {
+	in := make([][]string, len(p.m.States))
+	for _, o := range p.m.Operations {
+		for i, class := range p.m.Row(o) {
+			if !creates(o) && class != spec.Reject {
+				in[i] = append(in[i], p.n.op(o).Const)
+			}
+		}
+	}
+	f.Line()
+	f.Add(doc("possibleIn has the operations that are possible in each state.")).
+		Var().Id("possibleIn").Op("=").Index(raw("...")).Index().String().ValuesFunc(func(g *jen.Group) {
+		for i, s := range p.m.States {
+			g.Line().Add(raw("%s: {%s}", p.n.state(s), strings.Join(in[i], ", ")))
+		}
+		g.Line()
+	})
+	name := p.n.ours("record", "Possible")
+	f.Line()
+	f.Add(doc(fmt.Sprintf("%s lists the operations that are possible in the state of the %s, as %s says, in the order of the specification. "+
+		"All records share the list: do not change it.", name, p.n.Record, p.n.ours("record", "Can")))).
+		Func().Params(p.n.receives("")).Id(name).Params().Index().String().Block(
+		jen.If(raw("!%s.State.Valid()", p.n.self)).Block(jen.Return(jen.Nil())),
+		jen.Return(raw("possibleIn[%s.State]", p.n.self)),
+	)
 }
 
 // check adds the function that looks at a record, whoever wrote it.

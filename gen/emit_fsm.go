@@ -25,7 +25,8 @@ func pureFile(m *spec.Machine, n *names, _ Options) ([]byte, error) {
 	sentinels(f, n)
 	p := newPure(m, n)
 	p.record(f)
-	event(f, !n.alone && asksByBranch(m))
+	p.event(f)
+	p.effects(f)
 	for _, o := range m.Operations {
 		input(f, n, o)
 		peers(f, m, n, o)
@@ -34,6 +35,8 @@ func pureFile(m *spec.Machine, n *names, _ Options) ([]byte, error) {
 		}
 	}
 	p.can(f)
+	p.possible(f)
+	p.byName(f)
 	p.check(f)
 	p.ruleList(f)
 	if m.Projection != nil && !n.alone {

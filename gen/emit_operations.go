@@ -19,12 +19,16 @@ type pure struct {
 	keeps  map[string]bool // the built-in fields that records have
 	ruled  bool            // some state has a rule that must hold
 	should bool            // or one that should
+	paths  []stepPath      // in a package without a store: those that have effects of their own
 }
 
 func newPure(m *spec.Machine, n *names) *pure {
 	p := &pure{m: m, n: n, used: map[string]bool{}, keeps: map[string]bool{}}
 	for _, b := range n.builtins(m) {
 		p.keeps[b.name] = true
+	}
+	if n.alone {
+		p.paths = askingPaths(m)
 	}
 	p.ruled = (scope{n: n}).boundRules(m) != nil
 	for _, st := range m.States {
@@ -173,11 +177,11 @@ func (e *operationEmitter) body() error {
 		return e.choose()
 	}
 	if creates(e.o) {
-		e.finish(e.o.Creates[0].State, 0)
+		e.finish(e.o.Creates[0].State, nil)
 	} else if e.o.Same {
-		e.finish(nil, 0)
+		e.finish(nil, nil)
 	} else {
-		e.finish(e.o.To.State, 0)
+		e.finish(e.o.To.State, nil)
 	}
 	return nil
 }

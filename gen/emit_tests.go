@@ -34,7 +34,9 @@ func testFile(m *spec.Machine, n *names, opt Options) ([]byte, error) {
 		body.durable()
 	}
 	body.inputs()
-	if !n.alone {
+	if n.alone {
+		body.performed()
+	} else {
 		body.effects()
 	}
 	return formatted(m, n, opt, body)
@@ -132,7 +134,14 @@ func (e *testEmitter) reach() {
 	} else {
 		e.line("Descriptor: &descriptor, Check: %s, Fold: %s, Ends: fsmcases.Ends(States()),", n.ours("package", "Check"), n.ours("package", "Fold"))
 	}
-	e.line("Equal: %s.%s, Can: %s.%s, Pure: testPure,", n.Record, n.ours("record", "Equal"), n.Record, n.ours("record", "Can"))
+	e.line("Equal: %s.%s, Can: %s.%s, Possible: %s.%s, Pure: testPure,", n.Record, n.ours("record", "Equal"), n.Record, n.ours("record", "Can"),
+		n.Record, n.ours("record", "Possible"))
+	if n.alone && e.m.AllAsks() != nil {
+		e.line("Perform: func(event any, r %s) (done []string) {", n.Record)
+		e.line("event.(Event).Perform(r, (*testEffects)(&done))")
+		e.line("return done")
+		e.line("},")
+	}
 	if len(n.errors) > 0 {
 		e.line("Errors: map[string]error{")
 		for _, x := range n.errors {
@@ -220,6 +229,20 @@ func (e *testEmitter) pure() {
 	e.line("return e, err")
 	e.line("}")
 	e.line("")
+}
+
+// performed writes a type that notes which effects a pure package performs.
+func (e *testEmitter) performed() {
+	all := e.m.AllAsks()
+	if all == nil {
+		return
+	}
+	e.line("// testEffects notes what is performed.")
+	e.line("type testEffects []string")
+	e.line("")
+	for _, x := range all {
+		e.line("func (done *testEffects) %s(%s, Event) { *done = append(*done, %q) }", spec.MethodName(x.Name), e.n.Record, x.Name)
+	}
 }
 
 func (e *testEmitter) peersValue(o *spec.Operation) string {

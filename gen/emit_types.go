@@ -153,8 +153,8 @@ func equal(m *spec.Machine, n *names) []jen.Code {
 	return []jen.Code{jen.Return(raw(strings.Join(terms, " &&\n")))}
 }
 
-// event adds the type of what a pure method did; numbered says that branches have numbers.
-func event(f *jen.File, numbered bool) {
+// event adds the type of what a pure method did.
+func (p *pure) event(f *jen.File) {
 	f.Line()
 	f.Add(doc("Event says what a call did to a record.")).
 		Type().Id("Event").StructFunc(func(g *jen.Group) {
@@ -163,7 +163,10 @@ func event(f *jen.File, numbered bool) {
 		g.Id("To").Id("State")
 		g.Id("RecordOnly").Bool().Comment("the call is recorded and changes nothing")
 		g.Id("Guard").String().Comment("with RecordOnly: the guard that failed, if it was one")
-		if numbered {
+		if len(p.paths) > 0 {
+			g.Id("path").Int().Comment("of those that effectsOf numbers; 0: none")
+		}
+		if !p.n.alone && asksByBranch(p.m) {
 			g.Id("branch").Int().Comment("that was taken, of those that have effects or a step behind them")
 		}
 	})

@@ -253,6 +253,7 @@ type astEffect struct {
 	atomic bool
 	then   word
 	thenAt Pos
+	more   []EffectKey
 }
 
 type astForbidden struct {

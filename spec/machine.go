@@ -507,6 +507,13 @@ type Effect struct {
 	Key     []FieldRef // fields, or ID and Rev of the machine; empty: machine/id/rev/name
 	Atomic  bool
 	Then    *OperationRef // the step that notes the delivery; nil without one
+	More    []EffectKey   // the keys that the file writes beside the name
+}
+
+// EffectKey is a key of an effect: `key`, `atomic` or `then`.
+type EffectKey struct {
+	Pos  Pos
+	Name string
 }
 
 // OfRecord reports whether each record has keys of its own.

@@ -26,6 +26,12 @@ func (p *parser) asks(o *object, key string) []*astEffect {
 		if o.node(key).kind == mapNode {
 			pos = o.keys[key]
 		}
+		var more []EffectKey
+		for _, key := range []string{"key", "atomic", "then"} {
+			if at, given := eo.keys[key]; given {
+				more = append(more, EffectKey{at, key})
+			}
+		}
 		list = append(list, &astEffect{
 			pos:    pos,
 			name:   eo.name("name"),
@@ -33,6 +39,7 @@ func (p *parser) asks(o *object, key string) []*astEffect {
 			atomic: eo.flag("atomic"),
 			then:   eo.word("then"),
 			thenAt: eo.keys["then"],
+			more:   more,
 		})
 	}
 	return list

@@ -26,7 +26,7 @@ func (r *resolver) asks(list []*astEffect) []*Effect {
 	for _, a := range list {
 		e := &Effect{
 			Pos: a.pos, NamePos: a.name.pos, Name: a.name.text, Key: r.effectKey(a.key),
-			Atomic: a.atomic, Then: r.follower(a.then),
+			Atomic: a.atomic, Then: r.follower(a.then), More: a.more,
 		}
 		if e.Atomic && e.Then != nil {
 			r.add(codeTogether, a.thenAt, len("then"), "write `then` beside the effect: that step follows in the same transaction",

@@ -14,10 +14,11 @@ var layerRules = []Rule{
 	{
 		Code: "FSM028", Name: "pure package that would need a store", Severity: spec.Error, Run: needsStore,
 		Doc: "A machine with `layers: [pure]`, or one generated with `--layers pure`, becomes a package without a store: its operations are\n" +
-			"methods on a value, and it imports the standard library alone. What finds or compares records, wakes them up or performs effects\n" +
-			"has nothing to work with there. Take it out of the file, or let the durable layer be generated too.\n" +
+			"methods on a value, and it imports the standard library alone. What finds or compares records, wakes them up or performs an effect\n" +
+			"again has nothing to work with there. Take it out of the file, or let the durable layer be generated too. An effect has its\n" +
+			"`name` alone: the event of a step lists it, and the program performs it.\n" +
 			"`--layers pure` leaves it out, and says so in one line for each kind: requests, `unique`, `lookup`, `dedupe_by`,\n" +
-			"`next`, `then`, triggers, effects, probes and the projection. None of them changes what an operation does to its record.",
+			"`next`, `then`, triggers, deliveries of effects, probes and the projection. None of them changes what an operation does to its record.",
 	},
 }
 
@@ -33,6 +34,9 @@ type Left struct {
 // LeftOut lists what a package of the pure layer alone leaves out of a machine, in the
 // order of the file.
 func LeftOut(m *spec.Machine) []Left {
+	if alone(m) {
+		return nil // it has nothing that would need one
+	}
 	var list []Left
 	all := storeNeeds(m)
 	for kind := range leftKinds {
@@ -83,12 +87,31 @@ func NeedsStore(m *spec.Machine) spec.Diagnostics {
 
 // needsStore reports all of it as an error, in a file that asks for a package without a store.
 func needsStore(p *Pass) {
-	if slices.Equal(p.Machine.Chosen(), []spec.Layer{spec.LayerPure}) {
-		for _, x := range storeNeeds(p.Machine) {
+	if !alone(p.Machine) {
+		return
+	}
+	for _, x := range storeNeeds(p.Machine) {
+		if x.kind != leftEffect {
 			x.report(p)
 		}
 	}
+	for _, e := range p.Machine.AllEffects() {
+		for _, k := range e.More {
+			storeNeed{pos: k.Pos, mark: k.Name, hint: "take it out of the file", text: fmt.Sprintf("`%s` of the effect %s: %s", k.Name, e.Name, effectKeys[k.Name]),
+				fix: p.Machine.Without(k.Pos)}.report(p)
+		}
+	}
 }
+
+// effectKeys says why a pure package cannot have them.
+var effectKeys = map[string]string{
+	"key":    "nobody performs it again",
+	"atomic": "there is no transaction",
+	"then":   "nobody delivers it",
+}
+
+// alone reports whether a file asks for a package without a store.
+func alone(m *spec.Machine) bool { return slices.Equal(m.Chosen(), []spec.Layer{spec.LayerPure}) }
 
 // needKind says what becomes of a thing that needs a store, where a flag asks for a
 // package without one.
@@ -117,7 +140,7 @@ var leftKinds = [...]struct{ one, many, instead string }{
 	leftDedupe:     {one: "`dedupe_by` of <>, which gives the record that is there already", many: "`dedupe_by` of <>, which give the record that is there already", instead: "look for it before you make one"},
 	leftNext:       {one: "`next` of <>, which picks the record", many: "`next` of <>, which pick the record", instead: "choose one, and call the method on it"},
 	leftTrigger:    {one: "the trigger of <>, which runs it by the clock", many: "the triggers of <>, which run them by the clock", instead: "call the method when its time has come"},
-	leftEffect:     {one: "the effect <>, which is performed again after a crash", many: "the effects <>, which are performed again after a crash", instead: "do the work when the method has returned"},
+	leftEffect:     {one: "the delivery of the effect <>", many: "the delivery of the effects <>", instead: "call `Perform` of the event when the method has returned"},
 	leftThen:       {one: "`then` of <>", many: "`then` of <>", instead: "call the second method when the first one has returned"},
 }
 
@@ -128,10 +151,11 @@ type storeNeed struct {
 	pos        spec.Pos
 	mark, hint string
 	text       string // what a pure package cannot have
+	fix        []spec.Edit
 }
 
 func (x storeNeed) report(p *Pass) {
-	p.report(finding{pos: x.pos, mark: x.mark, hint: x.hint + ", or generate the durable layer too"}, "a pure package cannot have %s", x.text)
+	p.report(finding{pos: x.pos, mark: x.mark, hint: x.hint + ", or generate the durable layer too", fix: x.fix}, "a pure package cannot have %s", x.text)
 }
 
 // storeNeeds lists what of a machine needs a store.
@@ -156,8 +180,7 @@ func storeNeeds(m *spec.Machine) (list []storeNeed) {
 		add(leftProjection, pr.Pos, pr.Entity, "projection", out, "a projection: it would have to know all records")
 	}
 	for _, e := range m.AllEffects() {
-		add(leftEffect, e.Pos, e.Name, "effect", "take it out, and do the work when the method has returned",
-			"an effect: nobody would perform it again after a crash")
+		add(leftEffect, e.Pos, e.Name, "effect", "", "")
 	}
 	for _, o := range m.Operations {
 		if o.DedupeBy != nil {

@@ -29,11 +29,11 @@ var generated = []struct {
 	}},
 	{"package", "generated name", true, []string{
 		"StateOf", "Outcome", "Open", "Migrate", "EndRollOut", "Check", "Fold", "Project", "Hold", // of a pure package:
-		"Code", "Refusal", "Violation", "Optional", "Some", "JSON", "ParseJSON", "MustJSON", "Set", "NewSet",
+		"Call", "Code", "Refusal", "Violation", "Optional", "Some", "JSON", "ParseJSON", "MustJSON", "Set", "NewSet",
 		"ErrWrongState", "ErrTerminal", "ErrInvalidInput", "ErrActorMissing", "ErrReasonMissing", "ErrGuard", "ErrInvariant", "ErrOverflow",
 	}},
 	{"record", "built-in field", false, []string{"ID", "State", "Rev", "CreatedAt", "UpdatedAt"}},
-	{"record", "generated method", true, []string{"Ref", "Equal", "Can"}},
+	{"record", "generated method", true, []string{"Ref", "Equal", "Can", "Possible", "Do"}},
 	{"machine", "generated method", true, []string{
 		"Record", "List", "History", "Count", "Sweep", "Startup", "Deliver", "Probes", "Core", "Log", "Watch", "In", "Batch", "As",
 	}},
@@ -129,6 +129,7 @@ func ofFile(m *spec.Machine) []identifier {
 	}
 	for _, e := range m.AllAsks() {
 		add("effects", spec.MethodName(e.Name), "effect", e.Name, e.NamePos)
+		add("package", "Effect"+spec.GoName(e.Name), "effect", e.Name, e.NamePos)
 	}
 	if pr := m.Projection; pr != nil {
 		add("package", pr.Entity, projectedEntity, pr.Entity, pr.Pos)

@@ -75,6 +75,7 @@ func (p *Package[R]) turnedAway(operation string, state End) string {
 func (p *Package[R]) moves(test *testing.T) {
 	t := &report{T: test}
 	defer t.done()
+	possible := map[string][]string{}
 	for _, o := range sortedKeys(p.Moves) {
 		p.described(t, o)
 		if p.creates(o) {
@@ -100,7 +101,11 @@ func (p *Package[R]) moves(test *testing.T) {
 			_, err := p.Pure(&r, o, c.call(c.With))
 			want := p.turnedAway(o, e)
 			wrong := func(err error) bool { return refused(err) != want || p.aside(err, o, s) != "" }
-			switch allowed := leads[s] != nil; {
+			allowed := leads[s] != nil
+			if allowed {
+				possible[s] = append(possible[s], cmp.Or(p.Stored[o], o))
+			}
+			switch {
 			case allowed && (can != nil || errors.Is(err, fsm.ErrWrongState) || errors.Is(err, fsm.ErrTerminal)):
 				t.Errorf("%s in %s: Can says %v, and the call %v; want it allowed%s", o, s, can, err, p.where("operations", o))
 			case !allowed && (wrong(can) || wrong(err)):
@@ -109,6 +114,20 @@ func (p *Package[R]) moves(test *testing.T) {
 				t.Errorf("%s in %s was refused, and changed the record", o, s)
 			}
 		}
+	}
+	for _, e := range p.Ends {
+		r, err := p.decoded(p.row(caseID, e.State, ""))
+		if err != nil {
+			t.Fatalf("%s: %v", e.State, err)
+		}
+		want := slices.Sorted(slices.Values(possible[e.State]))
+		if got := slices.Sorted(slices.Values(p.Possible(r))); !slices.Equal(got, want) {
+			t.Errorf("in %s these are possible: %v, want %v", e.State, got, want)
+		}
+	}
+	var none R
+	if got := p.Possible(none); got != nil {
+		t.Errorf("of a record without a state these are possible: %v", got)
 	}
 }
 

@@ -43,6 +43,8 @@ type Package[R any] struct {
 	Pure func(r *R, operation string, c Call) (event any, err error)
 	// Can reports whether the state allows an operation.
 	Can func(r R, operation string) error
+	// Possible lists the operations that the state allows.
+	Possible func(r R) []string
 	// Project is the projection over the records of one group; nil when there is none.
 	Project func([]R) Projected
 	// Leads reports whether the derived machine may move so by one step; nil when nothing is said.
