@@ -95,13 +95,13 @@ func (p *pure) sent(o *spec.Operation, read bool) (code []jen.Code) {
 	if c.Peers != "" {
 		var fields []string
 		for _, g := range peerGuards(o) {
-			fields = append(fields, fmt.Sprintf("%s: sent.count(call.Peers, %q)", p.n.peer(g), g.Name))
+			fields = append(fields, fmt.Sprintf("%s: %s(&sent, call.Peers, %q)", p.n.peer(g), p.n.of("countOf"), g.Name))
 		}
 		fill("peers", c.Peers, fields)
 	}
 	if p.asksNow(o) {
 		now = "call.Now"
-		code = append(code, raw("sent.needs(call.Now)"))
+		code = append(code, raw("%s(&sent, call.Now)", p.n.of("needTime")))
 	}
 	method := raw("%s.%s(%s)", p.n.self, c.Method, pureArgs(c, o, "in", "peers", "call.Actor", "call.Reason", now))
 	if !read {

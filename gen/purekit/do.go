@@ -34,15 +34,15 @@ func (c *callInputs) complete() bool {
 	return c.problem == ""
 }
 
-// needs notes a time that is missing.
-func (c *callInputs) needs(now time.Time) {
+// needTime notes a time that is missing.
+func needTime(c *callInputs, now time.Time) {
 	if now.IsZero() {
 		c.wrong("now", "it is required and zero")
 	}
 }
 
-// count returns how many others a guard counts.
-func (c *callInputs) count(peers map[string]int64, guard string) int64 {
+// countOf returns how many others a guard counts.
+func countOf(c *callInputs, peers map[string]int64, guard string) int64 {
 	n, sent := peers[guard]
 	if !sent {
 		c.wrong(guard, "the call does not say how many others there are")

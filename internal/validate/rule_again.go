@@ -186,9 +186,12 @@ func unwatched(p *Pass) {
 			if seen[x.Pos] {
 				continue
 			}
-			p.report(finding{pos: x.Pos, mark: x.Text, related: also(v.To.Pos, "%s is declared here", v.To.Name),
-				hint: fmt.Sprintf("add a `by: system` operation with `from: %s` and `trigger: [after %s]`, or compare %s with `now` in a guard",
-					v.To.Name, f.Name, f.Name)},
+			hint := fmt.Sprintf("add a `by: system` operation with `from: %s` and `trigger: [after %s]`, or compare %s with `now` in a guard",
+				v.To.Name, f.Name, f.Name)
+			if alone(m) {
+				hint = fmt.Sprintf("add a `by: system` operation with `from: %s` and a guard that compares %s with `now`", v.To.Name, f.Name)
+			}
+			p.report(finding{pos: x.Pos, mark: x.Text, related: also(v.To.Pos, "%s is declared here", v.To.Name), hint: hint},
 				"%s sets %s to %s, and nothing watches it: no trigger, fact or order reads it in %s or later",
 				v.Operation.Name, f.Name, x.Text, v.To.Name)
 		}

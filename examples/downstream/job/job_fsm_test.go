@@ -100,7 +100,7 @@ var testPackage = fsmcases.Package[Job]{
 	Told:   map[string]string{"owner_only": "owner, actor"},
 	Cases:  testCases, Checks: testChecks,
 	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
-	Equal: Job.Equal, Can: Job.Can, Pure: testPure,
+	Equal: Job.Equal, Can: Job.Can, Possible: Job.Possible, Pure: testPure,
 	Errors: map[string]error{
 		"not_owner": ErrNotOwner,
 	},

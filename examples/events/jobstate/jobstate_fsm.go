@@ -492,6 +492,25 @@ func (j Job) Can(operation string) error {
 	return j.refuseState(operation, allowed)
 }
 
+// possibleIn has the operations that are possible in each state.
+var possibleIn = [...][]string{
+	StateCreated:      {OpJobKick, OpExpectedEvent, OpErrorEvent, OpCompensationEvent, OpOther},
+	StateRunning:      {OpJobKick, OpExpectedEvent, OpErrorEvent, OpCompensationEvent, OpOther},
+	StateCompensating: {OpJobKick, OpExpectedEvent, OpErrorEvent, OpCompensationEvent, OpOther},
+	StateDone:         {OpJobKick, OpExpectedEvent, OpErrorEvent, OpCompensationEvent, OpOther},
+	StateFailed:       {OpJobKick, OpExpectedEvent, OpErrorEvent, OpCompensationEvent, OpOther},
+}
+
+// Possible lists the operations that are possible in the state of the Job, as
+// Can says, in the order of the specification. All records share the list: do
+// not change it.
+func (j Job) Possible() []string {
+	if !j.State.Valid() {
+		return nil
+	}
+	return possibleIn[j.State]
+}
+
 // Check lists the rules that a Job breaks. Operations refuse one that breaks a
 // MUST rule.
 func Check(j Job) []fsm.Violation {

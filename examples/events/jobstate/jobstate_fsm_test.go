@@ -112,7 +112,7 @@ var testPackage = fsmcases.Package[Job]{
 	},
 	Cases: testCases, Checks: testChecks,
 	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
-	Equal: Job.Equal, Can: Job.Can, Pure: testPure,
+	Equal: Job.Equal, Can: Job.Can, Possible: Job.Possible, Pure: testPure,
 	Errors: map[string]error{
 		"empty_plan":   ErrEmptyPlan,
 		"not_expected": ErrNotExpected,

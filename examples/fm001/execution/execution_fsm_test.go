@@ -175,7 +175,7 @@ var testPackage = fsmcases.Package[Execution]{
 	Groups:     testGroups,
 	Derived:    fsmcases.Derived{Entity: "Job", Key: "job_id", States: "succeeded, running, failed, pending", Moves: "pending -> running, running -> succeeded, running -> pending, running -> failed"},
 	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
-	Equal: Execution.Equal, Can: Execution.Can, Pure: testPure,
+	Equal: Execution.Equal, Can: Execution.Can, Possible: Execution.Possible, Pure: testPure,
 	Errors: map[string]error{
 		"not_lease_owner":       ErrNotLeaseOwner,
 		"lease_expired":         ErrLeaseExpired,

@@ -42,7 +42,7 @@ var testPackage = fsmcases.Package[Job]{
 	},
 	Cases: testCases, Checks: testChecks,
 	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
-	Equal: Job.Equal, Can: Job.Can, Pure: testPure,
+	Equal: Job.Equal, Can: Job.Can, Possible: Job.Possible, Pure: testPure,
 	Words:   []fsmcases.Vocabulary{fsmcases.Words("State", States(), "submitted", "")},
 	Migrate: Migrate,
 	Open: func(ctx context.Context, store fsm.Store, _ *fsmcases.Effects, opts ...fsm.Option) (*fsmcases.Durable[Job], error) {

@@ -290,6 +290,25 @@ func (e Execution) Can(operation string) error {
 	return e.refuseState(operation, allowed)
 }
 
+// possibleIn has the operations that are possible in each state.
+var possibleIn = [...][]string{
+	StateLeased:     {OpStart, OpExpire},
+	StateInProgress: {OpCommit, OpExpire},
+	StateCommitted:  {OpFinish},
+	StateDone:       {},
+	StateAborted:    {},
+}
+
+// Possible lists the operations that are possible in the state of the
+// Execution, as Can says, in the order of the specification. All records share
+// the list: do not change it.
+func (e Execution) Possible() []string {
+	if !e.State.Valid() {
+		return nil
+	}
+	return possibleIn[e.State]
+}
+
 // Check lists the rules that an Execution breaks. Operations refuse one that
 // breaks a MUST rule.
 func Check(e Execution) []fsm.Violation {

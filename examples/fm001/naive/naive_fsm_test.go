@@ -93,7 +93,7 @@ var testPackage = fsmcases.Package[Execution]{
 	Told:   map[string]string{"lease_over": "lease_expires_at, now"},
 	Cases:  testCases, Checks: testChecks,
 	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
-	Equal: Execution.Equal, Can: Execution.Can, Pure: testPure,
+	Equal: Execution.Equal, Can: Execution.Can, Possible: Execution.Possible, Pure: testPure,
 	Errors: map[string]error{
 		"lease_still_live": ErrLeaseStillLive,
 	},

@@ -622,6 +622,27 @@ func (j Job) Can(operation string) error {
 	return j.refuseState(operation, allowed)
 }
 
+// possibleIn has the operations that are possible in each state.
+var possibleIn = [...][]string{
+	StateSubmitted: {OpEvaluate, OpCancel, OpTerminate},
+	StatePending:   {OpDependencySucceeded, OpDependencyFailed, OpCancel, OpTerminate},
+	StateRunnable:  {OpStart, OpCancel, OpTerminate},
+	StateStarting:  {OpFailToStart, OpRun, OpTerminate},
+	StateRunning:   {OpFinish, OpLoseHost, OpTimeOut, OpTerminate},
+	StateSucceeded: {},
+	StateFailed:    {OpCancel, OpTerminate},
+}
+
+// Possible lists the operations that are possible in the state of the Job, as
+// Can says, in the order of the specification. All records share the list: do
+// not change it.
+func (j Job) Possible() []string {
+	if !j.State.Valid() {
+		return nil
+	}
+	return possibleIn[j.State]
+}
+
 // Check lists the rules that a Job breaks. Operations refuse one that breaks a
 // MUST rule.
 func Check(j Job) []fsm.Violation {

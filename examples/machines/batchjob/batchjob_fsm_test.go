@@ -251,7 +251,7 @@ var testPackage = fsmcases.Package[Job]{
 	Groups:     testGroups,
 	Derived:    fsmcases.Derived{Entity: "ArrayJob", Key: "array_job", States: "pending, waiting, failed, succeeded, unknown"},
 	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
-	Equal: Job.Equal, Can: Job.Can, Pure: testPure,
+	Equal: Job.Equal, Can: Job.Can, Possible: Job.Possible, Pure: testPure,
 	Words: []fsmcases.Vocabulary{
 		fsmcases.Words("State", States(), "submitted, pending, runnable, starting, running, succeeded, failed", ""),
 		fsmcases.Words("ArrayJobState", []ArrayJobState{ArrayJobStatePending, ArrayJobStateWaiting, ArrayJobStateFailed, ArrayJobStateSucceeded, ArrayJobStateUnknown}, "pending, waiting, failed, succeeded, unknown", ""),

@@ -659,6 +659,26 @@ func (c CheckRun) Can(operation string) error {
 	return c.refuseState(operation, allowed)
 }
 
+// possibleIn has the operations that are possible in each state.
+var possibleIn = [...][]string{
+	StateRequested:  {OpQueue, OpWait, OpHold, OpComplete, OpMakeStale},
+	StateWaiting:    {OpQueue, OpHold, OpComplete, OpMakeStale},
+	StatePending:    {OpQueue, OpWait, OpComplete, OpMakeStale},
+	StateQueued:     {OpWait, OpHold, OpStart, OpDescribe, OpComplete, OpMakeStale},
+	StateInProgress: {OpDescribe, OpComplete, OpMakeStale},
+	StateCompleted:  {OpDescribe, OpConcludeAgain, OpRerequest, OpReset},
+}
+
+// Possible lists the operations that are possible in the state of the CheckRun,
+// as Can says, in the order of the specification. All records share the list:
+// do not change it.
+func (c CheckRun) Possible() []string {
+	if !c.State.Valid() {
+		return nil
+	}
+	return possibleIn[c.State]
+}
+
 // Check lists the rules that a CheckRun breaks. Operations refuse one that
 // breaks a MUST rule.
 func Check(c CheckRun) []fsm.Violation {

@@ -203,7 +203,7 @@ var testPackage = fsmcases.Package[CheckRun]{
 	Groups:     testGroups,
 	Derived:    fsmcases.Derived{Entity: "CheckSuite", Key: "suite", States: "in_progress, queued, completed, empty"},
 	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
-	Equal: CheckRun.Equal, Can: CheckRun.Can, Pure: testPure,
+	Equal: CheckRun.Equal, Can: CheckRun.Can, Possible: CheckRun.Possible, Pure: testPure,
 	Errors: map[string]error{
 		"not_own_app":       ErrNotOwnApp,
 		"actions_only":      ErrActionsOnly,

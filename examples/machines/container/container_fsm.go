@@ -370,6 +370,25 @@ func (c Container) Can(operation string) error {
 	return c.refuseState(operation, allowed)
 }
 
+// possibleIn has the operations that are possible in each state.
+var possibleIn = [...][]string{
+	StateCreating: {OpFinishCreate, OpFailCreate},
+	StateCreated:  {OpStart, OpFailStart, OpKill, OpExit},
+	StateRunning:  {OpKill, OpExit},
+	StateStopped:  {OpDestroy, OpDelete},
+	StateDeleted:  {},
+}
+
+// Possible lists the operations that are possible in the state of the
+// Container, as Can says, in the order of the specification. All records share
+// the list: do not change it.
+func (c Container) Possible() []string {
+	if !c.State.Valid() {
+		return nil
+	}
+	return possibleIn[c.State]
+}
+
 // Check lists the rules that a Container breaks. Operations refuse one that
 // breaks a MUST rule.
 func Check(c Container) []fsm.Violation {

@@ -118,7 +118,7 @@ var testPackage = fsmcases.Package[Container]{
 	System: "destroy",
 	Cases:  testCases, Checks: testChecks,
 	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
-	Equal: Container.Equal, Can: Container.Can, Pure: testPure,
+	Equal: Container.Equal, Can: Container.Can, Possible: Container.Possible, Pure: testPure,
 	Errors: map[string]error{
 		"id_in_use": ErrIDInUse,
 	},

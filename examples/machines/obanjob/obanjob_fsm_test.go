@@ -231,7 +231,7 @@ var testPackage = fsmcases.Package[Job]{
 	Told:   map[string]string{"attempts_left": "attempt, max_attempts", "may_be_tried": "input.max_attempts"},
 	Cases:  testCases, Checks: testChecks,
 	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
-	Equal: Job.Equal, Can: Job.Can, Pure: testPure,
+	Equal: Job.Equal, Can: Job.Can, Possible: Job.Possible, Pure: testPure,
 	Errors: map[string]error{
 		"no_attempts":     ErrNoAttempts,
 		"out_of_attempts": ErrOutOfAttempts,

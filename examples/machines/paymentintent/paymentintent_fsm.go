@@ -976,6 +976,27 @@ func (p PaymentIntent) Can(operation string) error {
 	return p.refuseState(operation, allowed)
 }
 
+// possibleIn has the operations that are possible in each state.
+var possibleIn = [...][]string{
+	StateRequiresPaymentMethod: {OpUpdate, OpAttach, OpCancel},
+	StateRequiresConfirmation:  {OpUpdate, OpAttach, OpConfirm, OpCancel},
+	StateRequiresAction:        {OpUpdate, OpSettleAction, OpCancel},
+	StateProcessing:            {OpSettle, OpCancel},
+	StateRequiresCapture:       {OpIncrementAuthorization, OpCapture, OpExpireAuthorization, OpCancel},
+	StateSucceeded:             {},
+	StateCanceled:              {},
+}
+
+// Possible lists the operations that are possible in the state of the
+// PaymentIntent, as Can says, in the order of the specification. All records
+// share the list: do not change it.
+func (p PaymentIntent) Possible() []string {
+	if !p.State.Valid() {
+		return nil
+	}
+	return possibleIn[p.State]
+}
+
 // Check lists the rules that a PaymentIntent breaks. Operations refuse one that
 // breaks a MUST rule.
 func Check(p PaymentIntent) []fsm.Violation {

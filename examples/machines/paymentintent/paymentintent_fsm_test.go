@@ -297,7 +297,7 @@ var testPackage = fsmcases.Package[PaymentIntent]{
 	Told:   map[string]string{"is_held": "input.amount, amount_capturable", "is_more": "amount, input.amount"},
 	Cases:  testCases, Checks: testChecks,
 	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
-	Equal: PaymentIntent.Equal, Can: PaymentIntent.Can, Pure: testPure,
+	Equal: PaymentIntent.Equal, Can: PaymentIntent.Can, Possible: PaymentIntent.Possible, Pure: testPure,
 	Errors: map[string]error{
 		"not_more":           ErrNotMore,
 		"amount_too_large":   ErrAmountTooLarge,

@@ -569,6 +569,25 @@ func (p Pod) Can(operation string) error {
 	return p.refuseState(operation, allowed)
 }
 
+// possibleIn has the operations that are possible in each state.
+var possibleIn = [...][]string{
+	StatePending:   {OpBind, OpReport, OpExceedDeadline, OpEvict, OpDelete, OpHasten, OpCollect},
+	StateRunning:   {OpReport, OpLoseContact, OpExceedDeadline, OpEvict, OpDelete, OpHasten, OpCollect},
+	StateSucceeded: {},
+	StateFailed:    {},
+	StateUnknown:   {OpReport, OpDelete, OpHasten, OpCollect},
+}
+
+// Possible lists the operations that are possible in the state of the Pod, as
+// Can says, in the order of the specification. All records share the list: do
+// not change it.
+func (p Pod) Possible() []string {
+	if !p.State.Valid() {
+		return nil
+	}
+	return possibleIn[p.State]
+}
+
 // Check lists the rules that a Pod breaks. Operations refuse one that breaks a
 // MUST rule.
 func Check(p Pod) []fsm.Violation {

@@ -165,7 +165,7 @@ var testPackage = fsmcases.Package[Pod]{
 	Told:   map[string]string{"all_counted": "input.waiting, containers", "never_deleted": "deletion_at", "own_kubelet": "node, actor", "shorter_grace": "input.deletion_at, deletion_at", "unbound": "node"},
 	Cases:  testCases, Checks: testChecks,
 	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
-	Equal: Pod.Equal, Can: Pod.Can, Pure: testPure,
+	Equal: Pod.Equal, Can: Pod.Can, Possible: Pod.Possible, Pure: testPure,
 	Errors: map[string]error{
 		"already_bound":       ErrAlreadyBound,
 		"not_its_node":        ErrNotItsNode,

@@ -696,6 +696,28 @@ func (j Job) Can(operation string) error {
 	return j.refuseState(operation, allowed)
 }
 
+// possibleIn has the operations that are possible in each state.
+var possibleIn = [...][]string{
+	StatePending:   {OpPromote, OpCancel, OpRetry},
+	StateScheduled: {OpSchedule, OpCancel, OpRetry},
+	StateAvailable: {OpFetch, OpCancel, OpRetry},
+	StateRunning:   {OpComplete, OpFail, OpSnooze, OpCancelWork, OpCancel, OpRescue},
+	StateRetryable: {OpSchedule, OpCancel, OpRetry},
+	StateCompleted: {OpRetry},
+	StateCancelled: {OpCancel, OpRetry},
+	StateDiscarded: {OpRetry},
+}
+
+// Possible lists the operations that are possible in the state of the Job, as
+// Can says, in the order of the specification. All records share the list: do
+// not change it.
+func (j Job) Possible() []string {
+	if !j.State.Valid() {
+		return nil
+	}
+	return possibleIn[j.State]
+}
+
 // Check lists the rules that a Job breaks. Operations refuse one that breaks a
 // MUST rule.
 func Check(j Job) []fsm.Violation {

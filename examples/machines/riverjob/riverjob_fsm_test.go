@@ -270,7 +270,7 @@ var testPackage = fsmcases.Package[Job]{
 	},
 	Cases: testCases, Checks: testChecks,
 	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
-	Equal: Job.Equal, Can: Job.Can, Pure: testPure,
+	Equal: Job.Equal, Can: Job.Can, Possible: Job.Possible, Pure: testPure,
 	Errors: map[string]error{
 		"no_attempts":   ErrNoAttempts,
 		"duplicate_job": ErrDuplicateJob,

@@ -817,6 +817,27 @@ func (s Stream) Can(operation string) error {
 	return s.refuseState(operation, allowed)
 }
 
+// possibleIn has the operations that are possible in each state.
+var possibleIn = [...][]string{
+	StateIdle:             {OpSendHeaders, OpRecvHeaders, OpRecvData, OpSendPushPromise, OpRecvPushPromise, OpRecvRstStream, OpRecvWindowUpdate, OpSendPriority, OpRecvPriority, OpSkip, OpCloseConnection},
+	StateReservedLocal:    {OpSendHeaders, OpRecvHeaders, OpRecvData, OpRecvPushPromise, OpSendRstStream, OpRecvRstStream, OpRecvWindowUpdate, OpSendPriority, OpRecvPriority, OpCloseConnection},
+	StateReservedRemote:   {OpRecvHeaders, OpRecvData, OpRecvPushPromise, OpSendRstStream, OpRecvRstStream, OpSendWindowUpdate, OpRecvWindowUpdate, OpSendPriority, OpRecvPriority, OpCloseConnection},
+	StateOpen:             {OpSendHeaders, OpRecvHeaders, OpSendData, OpRecvData, OpRecvPushPromise, OpSendRstStream, OpRecvRstStream, OpSendWindowUpdate, OpRecvWindowUpdate, OpSendPriority, OpRecvPriority, OpCloseConnection},
+	StateHalfClosedLocal:  {OpRecvHeaders, OpRecvData, OpRecvPushPromise, OpSendRstStream, OpRecvRstStream, OpSendWindowUpdate, OpRecvWindowUpdate, OpSendPriority, OpRecvPriority, OpCloseConnection},
+	StateHalfClosedRemote: {OpSendHeaders, OpRecvHeaders, OpSendData, OpRecvData, OpRecvPushPromise, OpSendRstStream, OpRecvRstStream, OpSendWindowUpdate, OpRecvWindowUpdate, OpSendPriority, OpRecvPriority, OpCloseConnection},
+	StateClosed:           {OpRecvHeaders, OpRecvData, OpRecvPushPromise, OpRecvRstStream, OpRecvWindowUpdate, OpSendPriority, OpRecvPriority},
+}
+
+// Possible lists the operations that are possible in the state of the Stream,
+// as Can says, in the order of the specification. All records share the list:
+// do not change it.
+func (s Stream) Possible() []string {
+	if !s.State.Valid() {
+		return nil
+	}
+	return possibleIn[s.State]
+}
+
 // Check lists the rules that a Stream breaks. Operations refuse one that breaks
 // a MUST rule.
 func Check(s Stream) []fsm.Violation {

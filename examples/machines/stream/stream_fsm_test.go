@@ -283,7 +283,7 @@ var testPackage = fsmcases.Package[Stream]{
 	},
 	Cases: testCases, Checks: testChecks,
 	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
-	Equal: Stream.Equal, Can: Stream.Can, Pure: testPure,
+	Equal: Stream.Equal, Can: Stream.Can, Possible: Stream.Possible, Pure: testPure,
 	Errors: map[string]error{
 		"refused_stream": ErrRefusedStream,
 		"not_initiator":  ErrNotInitiator,

@@ -948,6 +948,33 @@ func (t TaskInstance) Can(operation string) error {
 	return t.refuseState(operation, allowed)
 }
 
+// possibleIn has the operations that are possible in each state.
+var possibleIn = [...][]string{
+	StateNone:            {OpSchedule, OpFailUpstream, OpSkip, OpMark, OpRemove},
+	StateScheduled:       {OpQueue, OpFailUpstream, OpSkip, OpMark, OpRemove},
+	StateQueued:          {OpTimeoutQueued, OpResetOrphan, OpStart, OpMark, OpRemove},
+	StateRunning:         {OpResetOrphan, OpHeartbeat, OpSucceed, OpFail, OpLose, OpSkipWork, OpReschedule, OpDefer, OpClear, OpMark},
+	StateRestarting:      {OpResetOrphan, OpKill, OpMark},
+	StateUpForRetry:      {OpScheduleAgain, OpFailUpstream, OpClear, OpMark, OpRemove},
+	StateUpForReschedule: {OpScheduleAgain, OpFailUpstream, OpClear, OpMark, OpRemove},
+	StateDeferred:        {OpResume, OpGiveUpTrigger, OpClear, OpMark, OpRemove},
+	StateSuccess:         {OpClear, OpMark, OpRemove},
+	StateFailed:          {OpClear, OpMark, OpRemove},
+	StateSkipped:         {OpClear, OpMark, OpRemove},
+	StateUpstreamFailed:  {OpClear, OpMark, OpRemove},
+	StateRemoved:         {OpRestore},
+}
+
+// Possible lists the operations that are possible in the state of the
+// TaskInstance, as Can says, in the order of the specification. All records
+// share the list: do not change it.
+func (t TaskInstance) Possible() []string {
+	if !t.State.Valid() {
+		return nil
+	}
+	return possibleIn[t.State]
+}
+
 // Check lists the rules that a TaskInstance breaks. Operations refuse one that
 // breaks a MUST rule.
 func Check(t TaskInstance) []fsm.Violation {

@@ -339,7 +339,7 @@ var testPackage = fsmcases.Package[TaskInstance]{
 	System: "schedule_again, timeout_queued, reset_orphan, lose, give_up_trigger",
 	Cases:  testCases, Checks: testChecks,
 	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
-	Equal: TaskInstance.Equal, Can: TaskInstance.Can, Pure: testPure,
+	Equal: TaskInstance.Equal, Can: TaskInstance.Can, Possible: TaskInstance.Possible, Pure: testPure,
 	Errors: map[string]error{
 		"exists_in_run": ErrExistsInRun,
 	},

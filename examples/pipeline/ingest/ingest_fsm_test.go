@@ -121,7 +121,7 @@ var testPackage = fsmcases.Package[Job]{
 	Told:   map[string]string{"due": "run_after, now", "has_stalled": "active_at"},
 	Cases:  testCases, Checks: testChecks,
 	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
-	Equal: Job.Equal, Can: Job.Can, Pure: testPure,
+	Equal: Job.Equal, Can: Job.Can, Possible: Job.Possible, Pure: testPure,
 	Errors: map[string]error{
 		"not_due":     ErrNotDue,
 		"not_stalled": ErrNotStalled,

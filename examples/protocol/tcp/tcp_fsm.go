@@ -350,6 +350,59 @@ func (c Connection) Can(operation string) error {
 	return c.refuseState(operation, allowed)
 }
 
+// possibleIn has the operations that are possible in each state.
+var possibleIn = [...][]string{
+	StateClosed:      {OpPassiveOpen, OpActiveOpen},
+	StateListen:      {OpSend, OpReceiveSyn, OpClose},
+	StateSynSent:     {OpReceiveSyn, OpReceiveSynAck, OpClose, OpReset},
+	StateSynReceived: {OpReceiveAck, OpReceiveFin, OpClose, OpReset},
+	StateEstablished: {OpReceiveFin, OpClose, OpReset},
+	StateFinWait1:    {OpReceiveAck, OpReceiveFin, OpReset},
+	StateFinWait2:    {OpReceiveFin, OpReset},
+	StateCloseWait:   {OpClose, OpReset},
+	StateClosing:     {OpReceiveAck, OpReset},
+	StateLastAck:     {OpReceiveAck, OpReset},
+	StateTimeWait:    {OpTimeOut, OpReset},
+}
+
+// Possible lists the operations that are possible in the state of the
+// Connection, as Can says, in the order of the specification. All records share
+// the list: do not change it.
+func (c Connection) Possible() []string {
+	if !c.State.Valid() {
+		return nil
+	}
+	return possibleIn[c.State]
+}
+
+// Do calls the method of an operation by its name, one of the Op constants. It
+// refuses an unknown operation with ErrInvalidInput. It makes no record.
+func (c *Connection) Do(operation string) (Event, error) {
+	switch operation {
+	case OpPassiveOpen:
+		return c.PassiveOpen()
+	case OpActiveOpen:
+		return c.ActiveOpen()
+	case OpSend:
+		return c.Send()
+	case OpReceiveSyn:
+		return c.ReceiveSyn()
+	case OpReceiveSynAck:
+		return c.ReceiveSynAck()
+	case OpReceiveAck:
+		return c.ReceiveAck()
+	case OpReceiveFin:
+		return c.ReceiveFin()
+	case OpClose:
+		return c.Close()
+	case OpTimeOut:
+		return c.TimeOut()
+	case OpReset:
+		return c.Reset()
+	}
+	return Event{}, c.refuseInput(operation, "operation", "no operation on a record has that name")
+}
+
 // Check lists the rules that a Connection breaks. Operations refuse one that
 // breaks a MUST rule.
 func Check(c Connection) []Violation {
@@ -379,5 +432,12 @@ func (c *Connection) refuse(op string, code Code) *Refusal {
 func (c *Connection) refuseState(op, allowed string) *Refusal {
 	refusal := c.refuse(op, ErrWrongState)
 	refusal.Allowed = allowed
+	return refusal
+}
+
+// refuseInput refuses an input that cannot be taken.
+func (c *Connection) refuseInput(op, name, problem string) *Refusal {
+	refusal := c.refuse(op, ErrInvalidInput)
+	refusal.Name, refusal.Message = name, problem
 	return refusal
 }

@@ -90,7 +90,7 @@ var testPackage = testedPackage[Connection]{
 	},
 	Cases: testCases, Checks: testChecks,
 	Check: Check, Ends: testEnds(States()),
-	Equal: Connection.Equal, Can: Connection.Can, Pure: testPure,
+	Equal: Connection.Equal, Can: Connection.Can, Possible: Connection.Possible, Pure: testPure,
 	Words: []testVocabulary{
 		testWords("State", States(), "closed, listen, syn_sent, syn_received, established, fin_wait_1, fin_wait_2, close_wait, closing, last_ack, time_wait", ""),
 	},

@@ -32,6 +32,7 @@ type testCase struct {
 
 	Want  string // the event, or the refusal
 	After string // what it changes
+	Asks  string // the effects that the event lists, with commas between
 }
 
 // testCheck is a record, and the rules that it breaks: those with "should: " only should
@@ -43,18 +44,21 @@ type testedPackage[R any] struct {
 	Spec, Machine string // the file of the specification, as seen from the package; may be empty
 	// Moves says where each operation leads: "open -> shut", for a creation "(new) -> open". In
 	// "done -> (recorded)" a call changes nothing; in "lost -> (nothing)" the operation decides so.
-	States string
-	Moves  map[string]string
-	Stored map[string]string // by operation: the value of its constant, where that is another one
-	Cases  []testCase
-	Checks []testCheck
-	Ends   []testEnd
-	Errors map[string]error // by their names in the specification
-	Words  []testVocabulary
-	Check  func(R) []Violation
-	Equal  func(a, b R) bool
-	Can    func(r R, operation string) error
-	Pure   func(r *R, operation string, c testCall) (event any, err error)
+	States   string
+	Moves    map[string]string
+	Stored   map[string]string // by operation: the value of its constant, where that is another one
+	Cases    []testCase
+	Checks   []testCheck
+	Ends     []testEnd
+	Errors   map[string]error // by their names in the specification
+	Words    []testVocabulary
+	Check    func(R) []Violation
+	Equal    func(a, b R) bool
+	Can      func(r R, operation string) error
+	Possible func(R) []string
+	Pure     func(r *R, operation string, c testCall) (event any, err error)
+
+	Perform func(event any, r R) (performed []string) // nil: the machine has no effects
 }
 
 // Run runs all tests. It stops behind the first kind of test that fails: one fault has many faces.
@@ -90,6 +94,7 @@ func (p *testedPackage[R]) moves(t *testing.T) {
 	for _, e := range p.Ends {
 		records[e.State] = p.record(t, e.State)
 	}
+	possible := map[string][]string{}
 	for _, operation := range slices.Sorted(maps.Keys(p.Moves)) {
 		if strings.HasPrefix(p.Moves[operation], "(new) -> ") {
 			continue
@@ -122,6 +127,9 @@ func (p *testedPackage[R]) moves(t *testing.T) {
 				return errors.As(err, &r) && *r == *want
 			}
 			_, allowed := leads[e.State]
+			if allowed {
+				possible[e.State] = append(possible[e.State], cmp.Or(p.Stored[operation], operation))
+			}
 			switch {
 			case allowed && can != nil:
 				t.Errorf("%s in %s: Can says %v%s", operation, e.State, can, p.see("operations", operation))
@@ -132,6 +140,12 @@ func (p *testedPackage[R]) moves(t *testing.T) {
 			case !allowed && !p.Equal(r, records[e.State]):
 				t.Errorf("%s in %s was refused, and changed the record", operation, e.State)
 			}
+		}
+	}
+	for state, r := range records {
+		slices.Sort(possible[state])
+		if got := slices.Sorted(slices.Values(p.Possible(r))); !slices.Equal(got, possible[state]) {
+			t.Errorf("in %q these are possible: %v, want %v", state, got, possible[state])
 		}
 	}
 }
@@ -168,6 +182,12 @@ func (p *testedPackage[R]) cases(t *testing.T) {
 			}
 			maps.Copy(given, testObject(c.After))
 			want = p.recordOf(t, to, given)
+		}
+		if p.Perform != nil && err == nil {
+			listed := strings.Join(event.(interface{ Effects() []string }).Effects(), ", ")
+			if did := strings.Join(p.Perform(event, r), ", "); listed != c.Asks || did != c.Asks {
+				t.Errorf("case %d: %+v:\n\tthe event lists the effects %q, and performs %q, want %q%s", i, *c, listed, did, c.Asks, p.see("operations", c.Do))
+			}
 		}
 		if !p.Equal(r, want) || testText(r) != testText(want) {
 			t.Errorf("case %d: %+v:\n\t%s, then %+v\nwant\t%+v%s", i, *c, got, r, want, p.see("operations", c.Do))

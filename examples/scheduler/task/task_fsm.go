@@ -211,6 +211,23 @@ func (t Task) Can(operation string) error {
 	return t.refuseState(operation, allowed)
 }
 
+// possibleIn has the operations that are possible in each state.
+var possibleIn = [...][]string{
+	StatePending:   {OpStart},
+	StateRunning:   {OpComplete, OpRecover},
+	StateCompleted: {},
+}
+
+// Possible lists the operations that are possible in the state of the Task, as
+// Can says, in the order of the specification. All records share the list: do
+// not change it.
+func (t Task) Possible() []string {
+	if !t.State.Valid() {
+		return nil
+	}
+	return possibleIn[t.State]
+}
+
 // Check lists the rules that a Task breaks. Operations refuse one that breaks a
 // MUST rule.
 func Check(t Task) []fsm.Violation {

@@ -57,7 +57,7 @@ var testPackage = fsmcases.Package[Task]{
 	System: "start, complete, recover",
 	Cases:  testCases, Checks: testChecks,
 	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
-	Equal: Task.Equal, Can: Task.Can, Pure: testPure,
+	Equal: Task.Equal, Can: Task.Can, Possible: Task.Possible, Pure: testPure,
 	Words:   []fsmcases.Vocabulary{fsmcases.Words("State", States(), "pending, running, completed", "")},
 	Migrate: Migrate,
 	Open: func(ctx context.Context, store fsm.Store, fx *fsmcases.Effects, opts ...fsm.Option) (*fsmcases.Durable[Task], error) {

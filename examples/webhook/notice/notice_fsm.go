@@ -295,6 +295,24 @@ func (n Notice) Can(operation string) error {
 	return n.refuseState(operation, allowed)
 }
 
+// possibleIn has the operations that are possible in each state.
+var possibleIn = [...][]string{
+	StateDue:       {OpConfirm, OpGiveUp},
+	StateDelivered: {},
+	StateDead:      {OpRetry, OpDrop},
+	StateDropped:   {},
+}
+
+// Possible lists the operations that are possible in the state of the Notice,
+// as Can says, in the order of the specification. All records share the list:
+// do not change it.
+func (n Notice) Possible() []string {
+	if !n.State.Valid() {
+		return nil
+	}
+	return possibleIn[n.State]
+}
+
 // Check lists the rules that a Notice breaks. Operations refuse one that breaks
 // a MUST rule.
 func Check(n Notice) []fsm.Violation {

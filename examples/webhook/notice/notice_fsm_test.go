@@ -72,7 +72,7 @@ var testPackage = fsmcases.Package[Notice]{
 	System: "confirm, give_up",
 	Cases:  testCases, Checks: testChecks,
 	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
-	Equal: Notice.Equal, Can: Notice.Can, Pure: testPure,
+	Equal: Notice.Equal, Can: Notice.Can, Possible: Notice.Possible, Pure: testPure,
 	Words:   []fsmcases.Vocabulary{fsmcases.Words("State", States(), "due, delivered, dead, dropped", "")},
 	Migrate: Migrate,
 	Open: func(ctx context.Context, store fsm.Store, fx *fsmcases.Effects, opts ...fsm.Option) (*fsmcases.Durable[Notice], error) {

@@ -375,6 +375,24 @@ func (c Claim) Can(operation string) error {
 	return c.refuseState(operation, allowed)
 }
 
+// possibleIn has the operations that are possible in each state.
+var possibleIn = [...][]string{
+	StateSmall:  {OpVote, OpAsk, OpUnpark},
+	StateLarge:  {OpVote, OpAsk},
+	StatePaid:   {OpVote, OpAsk, OpUnpark},
+	StateParked: {OpVote, OpAsk, OpUnpark},
+}
+
+// Possible lists the operations that are possible in the state of the Claim, as
+// Can says, in the order of the specification. All records share the list: do
+// not change it.
+func (c Claim) Possible() []string {
+	if !c.State.Valid() {
+		return nil
+	}
+	return possibleIn[c.State]
+}
+
 // Check lists the rules that a Claim breaks. Operations refuse one that breaks
 // a MUST rule.
 func Check(c Claim) []fsm.Violation {

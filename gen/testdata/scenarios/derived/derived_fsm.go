@@ -230,6 +230,23 @@ func (p Part) Can(operation string) error {
 	return p.refuseState(operation, allowed)
 }
 
+// possibleIn has the operations that are possible in each state.
+var possibleIn = [...][]string{
+	StateWaiting: {OpInspect},
+	StateGood:    {OpReinspect},
+	StateBad:     {},
+}
+
+// Possible lists the operations that are possible in the state of the Part, as
+// Can says, in the order of the specification. All records share the list: do
+// not change it.
+func (p Part) Possible() []string {
+	if !p.State.Valid() {
+		return nil
+	}
+	return possibleIn[p.State]
+}
+
 // Check lists the rules that a Part breaks. Operations refuse one that breaks a
 // MUST rule.
 func Check(p Part) []fsm.Violation {

@@ -529,6 +529,23 @@ func (t Thing) Can(operation string) error {
 	return t.refuseState(operation, allowed)
 }
 
+// possibleIn has the operations that are possible in each state.
+var possibleIn = [...][]string{
+	StateMade:    {OpSwap, OpKeep, OpHold, OpCopy, OpTry, OpSettle},
+	StateSettled: {OpKeep, OpUnset, OpFinish},
+	StateDone:    {},
+}
+
+// Possible lists the operations that are possible in the state of the Thing, as
+// Can says, in the order of the specification. All records share the list: do
+// not change it.
+func (t Thing) Possible() []string {
+	if !t.State.Valid() {
+		return nil
+	}
+	return possibleIn[t.State]
+}
+
 // Check lists the rules that a Thing breaks. Operations refuse one that breaks
 // a MUST rule.
 func Check(t Thing) []fsm.Violation {

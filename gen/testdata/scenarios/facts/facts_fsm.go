@@ -546,6 +546,23 @@ func (p Probe) Can(operation string) error {
 	return p.refuseState(operation, allowed)
 }
 
+// possibleIn has the operations that are possible in each state.
+var possibleIn = [...][]string{
+	StateOne:   {OpHit, OpRank, OpRepeat, OpDiffer, OpMeasure, OpFlip, OpWait, OpRead, OpSort},
+	StateTwo:   {OpLook},
+	StateThree: {},
+}
+
+// Possible lists the operations that are possible in the state of the Probe, as
+// Can says, in the order of the specification. All records share the list: do
+// not change it.
+func (p Probe) Possible() []string {
+	if !p.State.Valid() {
+		return nil
+	}
+	return possibleIn[p.State]
+}
+
 // Check lists the rules that a Probe breaks. Operations refuse one that breaks
 // a MUST rule.
 func Check(p Probe) []fsm.Violation {

@@ -451,6 +451,23 @@ func (o Odd) Can(operation string) error {
 	return o.refuseState(operation, allowed)
 }
 
+// possibleIn has the operations that are possible in each state.
+var possibleIn = [...][]string{
+	StateNew:  {OpGo},
+	StateCase: {OpGo, OpRange, OpDefer},
+	StateFsm:  {},
+}
+
+// Possible lists the operations that are possible in the state of the Odd, as
+// Can says, in the order of the specification. All records share the list: do
+// not change it.
+func (o Odd) Possible() []string {
+	if !o.State.Valid() {
+		return nil
+	}
+	return possibleIn[o.State]
+}
+
 // Check lists the rules that an Odd breaks. Operations refuse one that breaks a
 // MUST rule.
 func Check(o Odd) []fsm.Violation {

@@ -389,6 +389,25 @@ func (o Order) Can(operation string) error {
 	return o.refuseState(operation, allowed)
 }
 
+// possibleIn has the operations that are possible in each state.
+var possibleIn = [...][]string{
+	StatePlaced:   {OpCharge, OpGiveUp, OpAbandon},
+	StateCharging: {OpChargeDone, OpGiveUp, OpRecover},
+	StateCharged:  {OpShip},
+	StateShipped:  {},
+	StateFailed:   {OpRetry, OpAbandon},
+}
+
+// Possible lists the operations that are possible in the state of the Order, as
+// Can says, in the order of the specification. All records share the list: do
+// not change it.
+func (o Order) Possible() []string {
+	if !o.State.Valid() {
+		return nil
+	}
+	return possibleIn[o.State]
+}
+
 // Check lists the rules that an Order breaks. Operations refuse one that breaks
 // a MUST rule.
 func Check(o Order) []fsm.Violation {

@@ -354,6 +354,23 @@ func (p Pick) Can(operation string) error {
 	return p.refuseState(operation, allowed)
 }
 
+// possibleIn has the operations that are possible in each state.
+var possibleIn = [...][]string{
+	StateWaiting: {OpTake},
+	StateBusy:    {OpEnd},
+	StateGone:    {},
+}
+
+// Possible lists the operations that are possible in the state of the Pick, as
+// Can says, in the order of the specification. All records share the list: do
+// not change it.
+func (p Pick) Possible() []string {
+	if !p.State.Valid() {
+		return nil
+	}
+	return possibleIn[p.State]
+}
+
 // Check lists the rules that a Pick breaks. Operations refuse one that breaks a
 // MUST rule.
 func Check(p Pick) []fsm.Violation {

@@ -274,6 +274,23 @@ func (l Line) Can(operation string) error {
 	return l.refuseState(operation, allowed)
 }
 
+// possibleIn has the operations that are possible in each state.
+var possibleIn = [...][]string{
+	StateIdle:  {OpReceive},
+	StateBusy:  {OpSettle},
+	StateEnded: {OpReceive, OpRise, OpSettle},
+}
+
+// Possible lists the operations that are possible in the state of the Line, as
+// Can says, in the order of the specification. All records share the list: do
+// not change it.
+func (l Line) Possible() []string {
+	if !l.State.Valid() {
+		return nil
+	}
+	return possibleIn[l.State]
+}
+
 // Check lists the rules that a Line breaks. Operations refuse one that breaks a
 // MUST rule.
 func Check(l Line) []fsm.Violation {

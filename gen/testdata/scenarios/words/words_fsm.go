@@ -572,6 +572,23 @@ func (t Ticket) Can(operation string) error {
 	return t.refuseState(operation, allowed)
 }
 
+// possibleIn has the operations that are possible in each state.
+var possibleIn = [...][]string{
+	StateOpen:   {OpRank, OpJudge, OpGuess, OpClose, OpMerge},
+	StateClosed: {OpMerge, OpReopen},
+	StateMerged: {},
+}
+
+// Possible lists the operations that are possible in the state of the Ticket,
+// as Can says, in the order of the specification. All records share the list:
+// do not change it.
+func (t Ticket) Possible() []string {
+	if !t.State.Valid() {
+		return nil
+	}
+	return possibleIn[t.State]
+}
+
 // Check lists the rules that a Ticket breaks. Operations refuse one that breaks
 // a MUST rule.
 func Check(t Ticket) []fsm.Violation {
