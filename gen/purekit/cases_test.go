@@ -38,6 +38,13 @@ type doorEvent struct {
 	Guard      string
 }
 
+func (e doorEvent) Effects() []string {
+	if e.From == e.To || e.To != 2 {
+		return nil
+	}
+	return []string{"bolt", "ring"}
+}
+
 func (d *door) refuse(op string, code Code) *Refusal {
 	return &Refusal{Code: code, Machine: "door", Operation: op, State: stateIn(doorNames[:], d.State)}
 }
@@ -86,7 +93,7 @@ var testedDoor = testedPackage[door]{
 	Moves: map[string]string{"make": "(new) -> open", "lock": "open -> locked, locked -> (recorded)"},
 	Cases: []testCase{
 		{Do: "make", Want: "make: (new) -> open"},
-		{In: "open", Do: "lock", With: `{"owner":"@@ben","until":"@now+1h"}`, Want: "lock: open -> locked", After: `{"owner":"@@ben","until":"@now+1h"}`},
+		{In: "open", Do: "lock", With: `{"owner":"@@ben","until":"@now+1h"}`, Want: "lock: open -> locked", After: `{"owner":"@@ben","until":"@now+1h"}`, Asks: "bolt, ring"},
 		{In: "open", Do: "lock", With: `{"owner":"ben"}`, By: "-", Want: "refused actor_missing"},
 		{In: "open", Do: "lock", At: "@2025-01-01T00:00:00Z", Others: map[string]int64{"full": 1}, Want: "refused guard full (full)"},
 		{In: "locked", Given: `{"until":"@zero"}`, Do: "lock", At: "@now-1µs", Want: "lock: locked -> (recorded)"},
@@ -112,6 +119,13 @@ var testedDoor = testedPackage[door]{
 		return a.State == b.State && a.Owner == b.Owner && a.Until.Present() == b.Until.Present() && a.Until.Or(time.Time{}).Equal(b.Until.Or(time.Time{}))
 	},
 	Can: func(d door, op string) error { return d.can(op) },
+	Possible: func(d door) []string {
+		if d.can("lock") != nil {
+			return nil
+		}
+		return []string{"lock"}
+	},
+	Perform: func(e any, _ door) []string { return e.(doorEvent).Effects() },
 	Pure: func(d *door, op string, c testCall) (any, error) {
 		if op == "make" {
 			*d = door{State: 1}
