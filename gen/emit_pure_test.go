@@ -138,8 +138,7 @@ func doTest(t *testing.T, m *spec.Machine) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &testEmitter{m: m, n: n, opt: opt}
-	body := &testEmitter{m: m, n: n, opt: opt}
+	var e, body testWriter
 	if !slices.ContainsFunc(m.Operations, func(o *spec.Operation) bool { return !creates(o) }) {
 		return []byte("package " + n.Package) // nothing can be called so
 	}
