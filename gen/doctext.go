@@ -94,8 +94,13 @@ func valueText(a *spec.Assign) string {
 	if in.Name == a.Field.Name {
 		text = "the input"
 	}
-	if a.Value.Kind == spec.ValueInputOrSame {
+	switch a.Value.Kind {
+	case spec.ValueInputOrSame:
 		text += " (where it is sent)"
+	case spec.ValueInputOrDefault:
+		text += " (else to " + a.Field.Default.Text + ")"
+	case spec.ValueInputOrReject:
+		text += " (which must be sent)"
 	}
 	return text
 }

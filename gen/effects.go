@@ -163,8 +163,12 @@ func (s scope) apply(e *spec.Effects, looked func(*spec.Field) bool) error {
 func (s scope) set(a spec.Assign) (*change, error) {
 	f := a.Field
 	x := &change{field: f}
-	if a.Value.Kind == spec.ValueInputOrSame {
-		s.setOrKeep(x, a.Value.Input)
+	switch a.Value.Kind {
+	case spec.ValueInputOrSame:
+		s.setOr(x, a.Value.Input, s.stored(f))
+		return x, nil
+	case spec.ValueInputOrDefault:
+		s.setOr(x, a.Value.Input, s.value(*f.Default, f))
 		return x, nil
 	}
 	src := s.value(a.Value, f)
@@ -199,11 +203,24 @@ func (s scope) set(a spec.Assign) (*change, error) {
 	return x, nil
 }
 
-// setOrKeep is `input or same`: what was not sent keeps the old value.
-func (s scope) setOrKeep(x *change, in *spec.Input) {
+// setOr is `input or same` and `input or default`: what was not sent keeps the old value, or
+// becomes the default.
+func (s scope) setOr(x *change, in *spec.Input, old operand) {
 	f := x.field
-	old := s.stored(f)
 	sent := s.input(in)
+	if enum := s.n.fieldEnum(f); sent.enum != enum {
+		local, wrap := s.n.local(f), "%s"
+		define := raw("%s := %s", local, old.val)
+		if isOptional(f.Type) {
+			define, wrap = raw("%s := %s.%s", local, s.record(), s.n.field(f)), s.n.of("fsm.Some")+"(%s)"
+		}
+		x.before = []jen.Code{
+			define,
+			jen.If(raw("value, ok := %s.Get()", sent.opt), raw("ok")).Block(raw("%s = "+wrap, local, convert(sent.enum, enum, "value"))),
+		}
+		x.operand, x.assign = s.n.variable(f.Type, enum, local), local
+		return
+	}
 	if old.here == present && sent.here == maybe {
 		code := sent.opt + ".Or(" + old.val + ")"
 		x.operand, x.assign = plain(f.Type.Kind, s.n.fieldEnum(f), code), code
@@ -260,8 +277,14 @@ func (s scope) become(f *spec.Field, code string, looked bool) *change {
 // value is the right side of an assignment to f.
 func (s scope) value(v spec.Value, f *spec.Field) operand {
 	switch v.Kind {
-	case spec.ValueInput, spec.ValueInputOrAbsent:
+	case spec.ValueInputOrAbsent:
 		return s.input(v.Input)
+	case spec.ValueInput, spec.ValueInputOrReject: // the proof, or the branch, says that it is there
+		in := s.input(v.Input)
+		if in.here == maybe && !isOptional(f.Type) {
+			in = plain(in.kind, in.enum, in.val)
+		}
+		return in
 	case spec.ValueField:
 		return s.stored(v.Field)
 	case spec.ValueActor:
@@ -317,11 +340,11 @@ func (n *names) conversions(m *spec.Machine) []conversion {
 	for _, o := range m.Operations {
 		for _, e := range allEffects(o) {
 			for _, a := range e.Set {
-				switch a.Value.Kind {
-				case spec.ValueInput, spec.ValueInputOrAbsent, spec.ValueInputOrSame:
-					add(n.inputType(a.Value.Input), n.fieldEnum(a.Field))
-				case spec.ValueField:
-					add(n.fieldEnum(a.Value.Field), n.fieldEnum(a.Field))
+				switch v := a.Value; {
+				case v.Input != nil:
+					add(n.inputType(v.Input), n.fieldEnum(a.Field))
+				case v.Kind == spec.ValueField:
+					add(n.fieldEnum(v.Field), n.fieldEnum(a.Field))
 				}
 			}
 		}

@@ -197,6 +197,9 @@ func (e *operationEmitter) branch(b *spec.Branch) error {
 		e.add(jen.Return(e.note("")).Op(",").Nil())
 		return nil
 	}
+	for _, in := range b.Rejects() {
+		e.refuseIf(isPresent(e.s.input(in)).not(), e.fail("refuseInput", ", %q, %q", in.Name, "this branch needs it"))
+	}
 	if err := e.effects(&b.Effects, b.When); err != nil {
 		return err
 	}

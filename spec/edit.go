@@ -53,6 +53,16 @@ func (m *Machine) Beside(pos Pos, item string) []Edit {
 	return t.wrap(c.node, "[", ", "+item+"]")
 }
 
+// Instead returns the edits that put another value where one stands.
+func (m *Machine) Instead(pos Pos, text string) []Edit {
+	t, c := m.textAt(pos)
+	if c == nil || c.kind != scalarNode || c.shift < 0 {
+		return nil
+	}
+	from := t.offset(pos)
+	return t.edit(from, from+len(runes(t.src[from:], c.size)), text)
+}
+
 // After returns the edits that put one more key behind the one that a place belongs to.
 func (m *Machine) After(pos Pos, entry string) []Edit {
 	t, c := m.textAt(pos)

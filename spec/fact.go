@@ -294,12 +294,15 @@ func (p *parser) parseValue(w word) astValue {
 	text := strings.Join(words, " ")
 	v.text.text = text
 	switch {
-	case text == "input":
+	case isInput(words):
 		v.kind = ValueInput
-	case text == "input or absent":
-		v.kind = ValueInputOrAbsent
-	case text == "input or same":
-		v.kind = ValueInputOrSame
+		if len(words) == 3 {
+			v.kind = inputOr[words[2]]
+		}
+		v.name, v.named = strings.CutPrefix(words[0], "input.")
+		if !v.named {
+			v.name = ""
+		}
 	case text == "actor":
 		v.kind = ValueActor
 	case text == "now":
@@ -320,8 +323,6 @@ func (p *parser) parseValue(w word) astValue {
 			return v
 		}
 		v.kind, v.int = ValueInt, n
-	case len(ts) == 1 && strings.HasPrefix(text, "input.") && nameForm.MatchString(text[len("input."):]):
-		v.kind, v.name, v.named = ValueInput, text[len("input."):], true
 	case len(ts) == 1 && wordForm.MatchString(text) && !factWord[text]:
 		v.name = text
 	case len(ts) == 1 && text[0] == '\'':
@@ -332,7 +333,8 @@ func (p *parser) parseValue(w word) astValue {
 		}
 		v.kind = ValueText
 	default:
-		hint := "write input, input or absent, input or same, input.x, a field, actor, now, now + 60s, a number, true, false, a word of the enum or a text as \"'new'\""
+		hint := "write input or input.x, alone or with `or absent`, `or same`, `or default` or `or reject`, a field, actor, now, now + 60s, " +
+			"a number, true, false, a word of the enum or a text as \"'new'\""
 		fix := ""
 		switch {
 		case text == "absent" || text == "null":
@@ -344,6 +346,20 @@ func (p *parser) parseValue(w word) astValue {
 		p.at(codeValue, w, hint, "%q is not a valid value", text).fix(w, fix)
 	}
 	return v
+}
+
+// inputOr says what a value is that names an input, by what follows it.
+var inputOr = map[string]ValueKind{
+	"absent": ValueInputOrAbsent, "same": ValueInputOrSame, "default": ValueInputOrDefault, "reject": ValueInputOrReject,
+}
+
+// isInput reports whether the words of a value name an input, and perhaps what happens without it.
+func isInput(words []string) bool {
+	if len(words) != 1 && (len(words) != 3 || words[1] != "or" || inputOr[words[2]] == 0) {
+		return false
+	}
+	name, named := strings.CutPrefix(words[0], "input.")
+	return words[0] == "input" || named && nameForm.MatchString(name)
 }
 
 var durationUnits = map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour}

@@ -168,7 +168,7 @@ func (w *flow) effects(e *Effects, step int) map[*Field]bool {
 			to := place{kind: TermField, field: a.Field, step: step}
 			var from place
 			switch a.Value.Kind {
-			case ValueInput, ValueInputOrAbsent, ValueInputOrSame:
+			case ValueInput, ValueInputOrAbsent, ValueInputOrSame, ValueInputOrDefault, ValueInputOrReject:
 				from = place{kind: TermInput, input: a.Value.Input}
 			case ValueField:
 				w.note(a.Value.Field)

@@ -192,6 +192,10 @@ func valueText(v Value) string {
 		return "input." + v.Input.Name + " or absent"
 	case ValueInputOrSame:
 		return "input." + v.Input.Name + " or same"
+	case ValueInputOrDefault:
+		return "input." + v.Input.Name + " or default"
+	case ValueInputOrReject:
+		return "input." + v.Input.Name + " or reject"
 	case ValueField:
 		return v.Field.Name
 	case ValueActor:

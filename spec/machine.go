@@ -374,12 +374,12 @@ type Assign struct {
 type ValueKind uint8
 
 const (
-	ValueInput         ValueKind = iota + 1 // input, input.x
-	ValueInputOrAbsent                      // the field becomes what came, absent included
-	ValueInputOrSame                        // an input that is not sent keeps the old value
-	ValueInputOrDefault                     // an input that is not sent gives the field its default
-	ValueInputOrReject                      // a branch that is taken without the input refuses the call
-	ValueField                              // the old value of another field
+	ValueInput          ValueKind = iota + 1 // input, input.x
+	ValueInputOrAbsent                       // the field becomes what came, absent included
+	ValueInputOrSame                         // an input that is not sent keeps the old value
+	ValueInputOrDefault                      // an input that is not sent gives the field its default
+	ValueInputOrReject                       // a branch that is taken without the input refuses the call
+	ValueField                               // the old value of another field
 	ValueActor
 	ValueNow // now + Plus
 	ValueInt

@@ -16,19 +16,20 @@ func (r *resolver) bindInputs(o *Operation, a *astOperation) {
 	for _, b := range a.choose {
 		all = append(all, &b.effects)
 	}
-	for _, e := range all {
+	for i, e := range all {
 		for _, s := range e.set {
-			r.imply(o, s, false)
+			r.imply(o, s, false, i > 0)
 		}
 		for _, s := range slices.Concat(e.add, e.remove) {
-			r.imply(o, s, true)
+			r.imply(o, s, true, i > 0)
 		}
 	}
 }
 
-// imply adds the input that `set: {f: input}`, `add: {f: input}` or `remove: {f: input}` needs.
-func (r *resolver) imply(o *Operation, s astAssign, member bool) {
-	if s.value.named || s.value.kind != ValueInput && s.value.kind != ValueInputOrAbsent && s.value.kind != ValueInputOrSame {
+// imply adds the input that `set: {f: input}`, `add: {f: input}` or `remove: {f: input}` needs, of the
+// operation itself or of a branch.
+func (r *resolver) imply(o *Operation, s astAssign, member, branch bool) {
+	if s.value.named || !s.value.kind.ofInput() {
 		return
 	}
 	f := r.fields.byName[s.field.text]
@@ -55,7 +56,7 @@ func (r *resolver) imply(o *Operation, s astAssign, member bool) {
 			"input %s of operation %s is %s and cannot be set into field %s, %s", in.Name, o.Name, article(in.Type.Kind.String()), f.Name, article(t.Kind.String())).
 			related(in.Pos, "the input")
 	case in.Type.Optional && !t.Optional:
-		r.at(codeValue, s.value.text, "write `input or absent` or `input or same`", "input %s of operation %s is optional, and `input` needs one", in.Name, o.Name).
+		r.at(codeValue, s.value.text, orWays(f, s.value, len(o.Creates) > 0, branch), "input %s of operation %s is optional, and `input` needs one", in.Name, o.Name).
 			related(in.Pos, "the input")
 	case !in.Type.Optional && t.Optional:
 		r.at(codeValue, s.value.text, "write `input`, or make the input optional everywhere", "input %s of operation %s is required, so %q does not fit", in.Name, o.Name, s.value.text.text).
@@ -81,6 +82,9 @@ func impliedType(f *Field, member bool) Type {
 // the operation itself changes: both happen, so one field has one change, or the
 // branch replaces its value.
 func (r *resolver) effects(o *Operation, a *astOperation, e *astEffects, above Effects) Effects {
+	if e == &a.effects {
+		r.rejects(e)
+	}
 	var out Effects
 	changed, before := map[*Field]string{}, above.keys()
 	once := func(w word, f *Field, key string) bool {
@@ -105,7 +109,7 @@ func (r *resolver) effects(o *Operation, a *astOperation, e *astEffects, above E
 	}
 	for _, s := range e.set {
 		if f := r.field(s.field); once(s.field, f, "set") {
-			if v, ok := r.assign(o, a, f, s); ok {
+			if v, ok := r.assign(o, a, f, s, e != &a.effects); ok {
 				out.Set = append(out.Set, Assign{Pos: s.field.pos, Field: f, Value: v})
 			}
 		}
@@ -153,7 +157,7 @@ func (r *resolver) effects(o *Operation, a *astOperation, e *astEffects, above E
 }
 
 // assign binds the value that a field is set to and checks its type (FSM015).
-func (r *resolver) assign(o *Operation, a *astOperation, f *Field, s astAssign) (Value, bool) {
+func (r *resolver) assign(o *Operation, a *astOperation, f *Field, s astAssign, branch bool) (Value, bool) {
 	fail := func(hint, format string, args ...any) (Value, bool) {
 		r.at(codeValue, s.value.text, hint, "%s", fmt.Sprintf(format, args...))
 		return Value{}, false
@@ -176,7 +180,11 @@ func (r *resolver) assign(o *Operation, a *astOperation, f *Field, s astAssign) 
 		}
 	case ValueInputOrSame:
 		if a.has("creates") {
-			return fail("write `input` or `input or absent`", "field %s has no value before the creation that could stay", f.Name)
+			return fail(orWays(f, v, true, branch, v.input()), "field %s has no value before the creation that could stay", f.Name)
+		}
+	case ValueInputOrDefault:
+		if f.Default == nil {
+			return fail(orWays(f, v, a.has("creates"), branch, v.input())+", or give the field a `default`", "field %s has no default", f.Name)
 		}
 	}
 	return r.value(o, a, f, f.Type, v)
@@ -191,8 +199,9 @@ func (r *resolver) addition(o *Operation, a *astOperation, f *Field, s astAssign
 		r.at(codeValue, s.field, "use `set`, or make the field a set", "field %s is %s: `add` needs a set", f.Name, article(f.Type.Kind.String()))
 		return Value{}, false
 	}
-	if s.value.kind == ValueInputOrAbsent || s.value.kind == ValueInputOrSame {
-		r.at(codeValue, s.value.text, "write `input` or `input.x`", "a member of set %s must be there", f.Name)
+	switch s.value.kind {
+	case ValueInputOrAbsent, ValueInputOrSame, ValueInputOrDefault:
+		r.at(codeValue, s.value.text, "write `"+s.value.input()+"`, on a branch also `"+s.value.input()+" or reject`", "a member of set %s must be there", f.Name)
 		return Value{}, false
 	}
 	return r.value(o, a, f, Type{Kind: KindString}, s.value)
@@ -214,7 +223,7 @@ func (r *resolver) value(o *Operation, a *astOperation, f *Field, t Type, v astV
 			return out, false
 		}
 		return r.named(o, f, t, v, out, fits)
-	case ValueInput, ValueInputOrAbsent, ValueInputOrSame:
+	case ValueInput, ValueInputOrAbsent, ValueInputOrSame, ValueInputOrDefault, ValueInputOrReject:
 		return r.inputValue(o, a, f, t, v, out, fits)
 	case ValueActor:
 		return out, fits(KindString, "actor")
@@ -295,20 +304,11 @@ func (r *resolver) inputValue(o *Operation, a *astOperation, f *Field, t Type, v
 	if !fits(in.Type.Kind, "input "+name) || !r.sameWords(f, t, in.Type, v, "input "+name) {
 		return out, false
 	}
-	if in.Type.Optional {
-		if f.Type.Kind == KindSet && t.Kind != KindSet {
-			r.at(codeValue, v.text, "make input "+name+" required", "input %s may be absent, and a member of set %s must be there", name, f.Name)
-			return out, false
-		}
-		if !t.Optional {
-			hint := "make the input required"
-			if len(o.Creates) == 0 {
-				hint += "; to keep the value where it is absent, call the input " + f.Name + " and write `" + f.Name + ": input or same`"
-			}
-			r.at(codeValue, v.text, hint, "input %s may be absent, and field %s may not", name, f.Name)
-			return out, false
-		}
-		out.Kind = ValueInputOrAbsent
+	if !in.Type.Optional && v.kind != ValueInput {
+		d := r.at(codeValue, v.text, "write `"+v.input()+"`, or make the input optional", "input %s is required, so %q does not fit", name, v.text.text)
+		d.related(in.Pos, "the input")
+		d.fix(v.text, v.input())
+		return out, false
 	}
 	return out, true
 }

@@ -84,6 +84,10 @@ func valueWord(v *spec.Value) string {
 		return "input " + inputWord(v.Input) + " or absent"
 	case spec.ValueInputOrSame:
 		return "input " + inputWord(v.Input) + " or same"
+	case spec.ValueInputOrDefault:
+		return "input " + inputWord(v.Input) + " or default"
+	case spec.ValueInputOrReject:
+		return "input " + inputWord(v.Input) + " or reject"
 	case spec.ValueField:
 		return "field " + v.Field.Stored()
 	case spec.ValueNow:

@@ -89,6 +89,11 @@ func decide(m *spec.Machine, r Record, c Call, others Others, unique func(Record
 			noted.Branch = b
 			return noted, nil
 		default:
+			for _, in := range b.Rejects() {
+				if c.Inputs[in.Name].Kind == KindAbsent {
+					return Decision{}, c.invalid(in.Name, "this branch needs it")
+				}
+			}
 			if after, over = apply(m, &b.Effects, r, after, c); over != nil {
 				return Decision{}, overflow(op, r, over)
 			}

@@ -65,8 +65,14 @@ func apply(m *spec.Machine, e *spec.Effects, stored, target Record, c Call) (aft
 func valueOf(m *spec.Machine, a spec.Assign, stored Record, c Call) Value {
 	v := a.Value
 	switch v.Kind {
-	case spec.ValueInput, spec.ValueInputOrAbsent:
+	case spec.ValueInput, spec.ValueInputOrAbsent, spec.ValueInputOrReject:
 		return c.Inputs[v.Input.Name]
+	case spec.ValueInputOrDefault:
+		if sent, ok := c.Inputs[v.Input.Name]; ok {
+			return sent
+		}
+		a.Value = *a.Field.Default
+		return valueOf(m, a, stored, c)
 	case spec.ValueInputOrSame:
 		if sent, ok := c.Inputs[v.Input.Name]; ok {
 			return sent

@@ -142,8 +142,12 @@ func (w World) pickAndApply(m *spec.Machine, c Call, n int) ([]Outcome, World, *
 		if failing(m, r, c, next.others(m, r, c)) != nil { // it may be recorded, and is not picked for that
 			continue
 		}
-		if out, done, refusal := next.commit(m, r, c, from); refusal == nil {
+		out, done, refusal := next.commit(m, r, c, from)
+		switch {
+		case refusal == nil:
 			list, next = append(list, out), done
+		case refusal.Code == CodeInvalidInput: // the call is at fault, whatever the record is
+			return nil, w, refusal
 		}
 	}
 	if c.ID = ""; len(list) == 0 {

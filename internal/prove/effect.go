@@ -50,12 +50,12 @@ func (p *problem) apply(e *spec.Effects, on after) after {
 	}
 	for _, s := range e.Remove {
 		if v := a.read(p)(s.Field); v.set != nil {
-			a[s.Field] = value{kind: spec.KindSet, set: v.set.without(p.assigned(spec.Assign{Field: s.Field, Value: s.Value}))}
+			a[s.Field] = value{kind: spec.KindSet, set: v.set.without(p.member(s))}
 		}
 	}
 	for _, s := range e.Add {
 		v := a.read(p)(s.Field)
-		member := p.assigned(spec.Assign{Field: s.Field, Value: s.Value})
+		member := p.member(s)
 		if v.set == nil || member.kind != spec.KindString {
 			continue // FSM015 speaks of it
 		}
@@ -99,12 +99,24 @@ func empty(f *spec.Field) value {
 	return value{kind: f.Type.Kind, absent: true}
 }
 
+// member is what a set gets or loses. It is there: an input that may be absent is proven
+// to be, or the branch refuses without it.
+func (p *problem) member(s spec.Assign) value {
+	v := p.assigned(s)
+	v.maybe = false
+	return v
+}
+
 // assigned is the right side of an assignment.
 func (p *problem) assigned(s spec.Assign) value {
 	var v value
 	switch s.Value.Kind {
-	case spec.ValueInput, spec.ValueInputOrAbsent:
+	case spec.ValueInput, spec.ValueInputOrAbsent, spec.ValueInputOrReject:
 		v = p.input(s.Value.Input)
+	case spec.ValueInputOrDefault:
+		with := s
+		with.Value = *s.Field.Default
+		v = p.sentOr(p.input(s.Value.Input), p.assigned(with))
 	case spec.ValueInputOrSame:
 		v = p.sentOr(p.input(s.Value.Input), p.field(s.Field))
 	case spec.ValueField:

@@ -147,7 +147,7 @@ func (s *part) typed(branch *spec.Branch, read reader) []goal {
 // and a field is within its own.
 func acceptedBefore(a spec.Assign, f *spec.Field) bool {
 	switch a.Value.Kind {
-	case spec.ValueInput, spec.ValueInputOrAbsent, spec.ValueInputOrSame:
+	case spec.ValueInput, spec.ValueInputOrAbsent, spec.ValueInputOrSame, spec.ValueInputOrDefault, spec.ValueInputOrReject:
 		return true
 	case spec.ValueField:
 		from, to := a.Value.Field.Type, f.Type

@@ -69,6 +69,8 @@ type part struct {
 	own   []formula   // the source's SHOULD, which own writes keep
 	meter *meter
 	base  *base
+
+	brought []formula // of inputs that a finding says may be absent: that they are there
 }
 
 // ask decides whether the facts can be true together with what is given; check asks
@@ -132,6 +134,7 @@ func (w *work) step(op *spec.Operation, from *spec.State) {
 	if w.guards(s) {
 		return
 	}
+	s.brought = w.bare(s, nil, &op.Effects, nil)
 	record := s.apply(&op.Effects, s.begin())
 	if len(op.Choose) == 0 {
 		to := from
@@ -141,7 +144,7 @@ func (w *work) step(op *spec.Operation, from *spec.State) {
 		case op.To != nil:
 			to = op.To.State
 		}
-		w.prove(s, nil, to, nil, record)
+		w.prove(s, nil, to, s.brought, record)
 		return
 	}
 	w.choose(s, record)

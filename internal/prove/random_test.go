@@ -60,6 +60,7 @@ const inputs = "    input: {is: string, iso: optional string 1..40, ik: int, iko
 
 // writer writes one random machine.
 type writer struct {
+	branch          bool     // the effects are those of a branch
 	raised, counted []string // counters that the operation raises, and those that the last effects do
 	*rand.Rand
 	strings.Builder
@@ -137,8 +138,18 @@ func (w *writer) facts(least, most int, invariant bool) string {
 func (w *writer) value(kind, field string, creation bool) string {
 	var ways []string
 	for _, in := range inputsByKind[kind] {
-		if !w.optional(in) || w.optional(field) {
+		if !w.optional(in) || w.branch || w.IntN(8) == 0 {
 			ways = append(ways, "input."+in)
+		}
+		switch {
+		case !w.optional(in):
+		case w.optional(field):
+			ways = append(ways, "input."+in+" or absent")
+		case field[0] == 'd':
+			ways = append(ways, "input."+in+" or default")
+		}
+		if w.optional(in) && w.branch {
+			ways = append(ways, "input."+in+" or reject", "input."+in+" or same")
 		}
 	}
 	for _, f := range fieldsByKind[kind] {
@@ -164,11 +175,14 @@ func (w *writer) value(kind, field string, creation bool) string {
 
 // effects writes some effects, each field at most once.
 func (w *writer) effects(least int, creation bool) string {
-	var set, cleared, increment, add, reset, decrement, remove, counted []string
-	members := 3
-	if creation {
-		members = 2 // no field
+	members := []string{"input.is", "actor", "s1"}
+	switch {
+	case creation:
+		members = members[:2] // no field
+	case w.branch:
+		members = append(members, "input.iso", "input.iso or reject")
 	}
+	var set, cleared, increment, add, reset, decrement, remove, counted []string
 	for _, kind := range kinds {
 		for _, f := range fieldsByKind[kind] {
 			if !creation && w.IntN(6) > 0 && least == 0 {
@@ -188,14 +202,14 @@ func (w *writer) effects(least int, creation bool) string {
 					counted, increment = append(counted, f), append(increment, f)
 				}
 			case kind == "set" && !creation && w.IntN(5) == 0:
-				counted, remove = append(counted, f), append(remove, f+": "+one(w, []string{"input.is", "actor", "s1"}))
+				counted, remove = append(counted, f), append(remove, f+": "+one(w, members))
 				if w.IntN(3) == 0 {
-					add = append(add, f+": "+one(w, []string{"input.is", "actor", "s1"}))
+					add = append(add, f+": "+one(w, members))
 				}
 			case kind == "set":
 				counted = append(counted, f)
 				if !creation || w.IntN(2) == 0 {
-					add = append(add, f+": "+one(w, []string{"input.is", "actor", "s1"}[:members]))
+					add = append(add, f+": "+one(w, members))
 				} else {
 					set = append(set, f+": input")
 				}
@@ -281,6 +295,8 @@ func (w *writer) operation(name string) {
 	for _, line := range lines(w.effects(0, false)) {
 		fmt.Fprintf(w, "    %s\n", line)
 	}
+	w.branch = true
+	defer func() { w.branch = false }()
 	w.raised = w.counted // a branch raises another counter
 	if w.IntN(2) == 0 {
 		fmt.Fprintf(w, "    to: %s\n", one(w, append([]string{"same"}, states...)))

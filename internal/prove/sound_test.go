@@ -111,7 +111,7 @@ func TestCounterexamplesAreReal(t *testing.T) {
 			}
 		}
 	}
-	for _, code := range []string{"FSM203", "FSM301", "FSM302", "FSM303"} {
+	for _, code := range []string{"FSM203", "FSM301", "FSM302", "FSM303", "FSM304"} {
 		if seen[code] < 10 {
 			t.Errorf("only %d examples of %s: the machines are too tame", seen[code], code)
 		}
@@ -129,6 +129,19 @@ func unreal(m *spec.Machine, f prove.Finding) string {
 		if rules := broken(m, before, false); f.Code == "FSM303" && len(rules) > 0 {
 			return "the record before breaks " + strings.Join(rules, ", ")
 		}
+	}
+	if f.Code == "FSM304" {
+		in, _, _ := strings.Cut(strings.TrimPrefix(f.Message[strings.Index(f.Message, "`")+1:], "input."), "`")
+		for i, v := range f.Example.Inputs {
+			switch {
+			case i.Name != in:
+			case v.Present:
+				return "the input is there"
+			case refusal != nil && refusal.Code != interp.CodeInvariant && (refusal.Code != interp.CodeGuard || refusal.Guard != "refused"):
+				return "refused: " + refusal.Error()
+			}
+		}
+		return ""
 	}
 	// The record after, as the example tells it.
 	after := before.In(f.Example.To)
@@ -292,7 +305,7 @@ func TestProvenMachinesKeepTheirInvariants(t *testing.T) {
 			if f.Code == "FSM303" {
 				careless[name] = true
 			}
-			if f.Code == "FSM203" || f.Code == "FSM301" || f.Code == "FSM302" {
+			if f.Code == "FSM203" || f.Code == "FSM301" || f.Code == "FSM302" || f.Code == "FSM304" {
 				guilty[name] = true
 			}
 		}
@@ -303,6 +316,11 @@ func TestProvenMachinesKeepTheirInvariants(t *testing.T) {
 			switch {
 			case refusal == nil:
 				accepted++
+				for _, a := range bareOf(c.Op, d.Branch) {
+					if _, sent := c.Inputs[a.Value.Input.Name]; !sent {
+						t.Errorf("seed %d: %s takes %s, which was not sent\n%s", seed, c.Op.Name, a.Value.Input.Name, src)
+					}
+				}
 				if !careless[c.Op.Name] && (r.State == nil || len(broken(m, r, false)) == 0) {
 					if rules := broken(m, d.Record, false); len(rules) > 0 {
 						t.Errorf("seed %d: %s makes of %+v a record that breaks the SHOULD facts %v\n%s", seed, c.Op.Name, r, rules, src)
@@ -377,4 +395,13 @@ func TestDeadLinesAreDead(t *testing.T) {
 	if dead < 50 || taken < 100 {
 		t.Errorf("%d dead lines and %d branches taken: the machines are too tame", dead, taken)
 	}
+}
+
+// bareOf lists what an operation, by a branch, takes from an optional input as if it were there.
+func bareOf(op *spec.Operation, b *spec.Branch) []spec.Assign {
+	list := op.Effects.Bare()
+	if b != nil {
+		list = append(list, b.Effects.Bare()...)
+	}
+	return list
 }

@@ -314,6 +314,8 @@ var ways = []way{
 	says("give <> the type `[]`").weaker().by(typed),
 	says("give <> the type `[]`: an actor has 1 to 255 characters").weaker().by(typed),
 	says("declare the field `optional`").weaker(),
+	says("write `<> or <>`").by(instead),
+	says("`<> or <>`").by(instead),
 	says("make input <> required").by(tree(func(x *place) bool {
 		in := in(operation(x.root, x.chain), "input", x.a[1])
 		in.Value = strings.TrimPrefix(in.Value, "optional ")
@@ -580,6 +582,9 @@ var unstated = tree(func(x *place) bool {
 	without(x.root, name)
 	return drop(x.chain)
 })
+
+// instead says what becomes of a field when its input is left out.
+func instead(e *edit, a []string) []string { return []string{e.put(a[1] + " or " + a[2])} }
 
 // fewer writes a guard with `none` as one with `fewer`.
 var fewer = tree(func(x *place) bool {

@@ -51,6 +51,13 @@ state, or require a guard.`,
 		Doc: `Records of other origin may break a fact under ` + "`should`" + `, but the operations of this file are expected to keep
 it. This one can break it. Stores do not refuse such a record; audits list it.`,
 	},
+	{
+		Code: "FSM304", Name: "optional input taken as if it were there", Severity: spec.Error, Run: proven, Choice: true,
+		Doc: "A value names an input that a call may leave out, and nothing says what happens then: no fact of the source state, of a guard,\n" +
+			"of the branch or of those above it makes the input present. Say it: `input.x or absent` makes the field absent, `or same` keeps\n" +
+			"its value, `or default` gives it the default of the field, and on a branch `or reject` refuses the call. What the operation\n" +
+			"itself takes is there before it looks at any branch, so there only a guard counts.",
+	},
 }
 
 // proofNotes is the chapter of RULES.md on what the proof decides and what not.
@@ -69,6 +76,7 @@ induction: when it passes, no record that only these operations wrote ever break
 | the length of a text that another field or the caller brings | by its type, or that of a text that is equal to it |
 | sets: ` + "`in`, `not in`, `covers`" + `, present, after ` + "`add`" + ` | exactly |
 | branches: exhaustive, shadowed, never true | exactly |
+| inputs that may be left out: whether a value finds one | exactly |
 | other records: ` + "`none`, `fewer`, `unique`" + ` | by FSM501 to FSM507; here they may go either way |
 
 *Exactly* means: a finding is never a false alarm about what the file states. It comes with a record that keeps everything the source

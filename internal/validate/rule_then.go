@@ -90,10 +90,19 @@ func impossible(p *Pass, op *spec.Operation, f follower) {
 	if next.By != spec.BySystem {
 		p.report(at("add `by: system` to "+next.Name), "%s is not run by the system, so it cannot follow %s", next.Name, op.Name)
 	}
+	rejects := map[*spec.Input]bool{}
+	for _, b := range next.Choose {
+		for _, in := range b.Rejects() {
+			rejects[in] = true
+		}
+	}
 	for _, in := range next.Inputs {
-		if !in.Type.Optional {
+		switch {
+		case !in.Type.Optional:
 			p.report(at("make the input optional, or set the field to a value that needs none"),
 				"%s needs the input %s, and a step of `then` has none", next.Name, in.Name)
+		case rejects[in]:
+			p.report(at("set the field to a value that needs no input"), "a branch of %s refuses without the input %s, and a step of `then` has none", next.Name, in.Name)
 		}
 	}
 	if cycle := thenCycle(op, next); cycle != nil {

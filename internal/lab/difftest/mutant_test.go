@@ -261,6 +261,10 @@ func effectMutants(e *spec.Effects, add adder) {
 			add(func() { v.Kind = spec.ValueInputOrSame }, "%s: input or same instead of absent", e.Set[i].Field.Name)
 		case spec.ValueInputOrSame:
 			add(func() { v.Kind = spec.ValueInputOrAbsent }, "%s: input or absent instead of same", e.Set[i].Field.Name)
+		case spec.ValueInputOrDefault:
+			add(func() { v.Kind = spec.ValueInputOrSame }, "%s: input or same instead of default", e.Set[i].Field.Name)
+		case spec.ValueInputOrReject:
+			add(func() { v.Kind = spec.ValueInput }, "%s: input instead of reject", e.Set[i].Field.Name)
 		case spec.ValueNow:
 			add(func() { v.Plus += time.Second }, "%s: later", e.Set[i].Field.Name)
 		case spec.ValueInt:

@@ -427,10 +427,8 @@ func valueWords(a spec.Assign) string {
 			return "input." + v.Input.Name
 		}
 		return "input"
-	case spec.ValueInputOrAbsent:
-		return "input or absent"
-	case spec.ValueInputOrSame:
-		return "input or same"
+	case spec.ValueInputOrAbsent, spec.ValueInputOrSame, spec.ValueInputOrDefault, spec.ValueInputOrReject:
+		return v.Text
 	case spec.ValueField:
 		return v.Field.Name
 	case spec.ValueActor:

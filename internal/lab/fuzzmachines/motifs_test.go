@@ -104,6 +104,8 @@ var motifs = map[string]func(m *spec.Machine) bool{
 				return slices.ContainsFunc(o.Choose, func(b *spec.Branch) bool { return slices.ContainsFunc(b.When, is) })
 			})
 	},
+	"an input or the default": func(m *spec.Machine) bool { return anyValue(m, spec.ValueInputOrDefault) },
+	"an input or a refusal":   func(m *spec.Machine) bool { return anyValue(m, spec.ValueInputOrReject) },
 	"a `default`": func(m *spec.Machine) bool {
 		return slices.ContainsFunc(m.Fields, func(f *spec.Field) bool { return f.Default != nil })
 	},
@@ -111,6 +113,16 @@ var motifs = map[string]func(m *spec.Machine) bool{
 
 func anyOperation(m *spec.Machine, is func(*spec.Operation) bool) bool {
 	return slices.ContainsFunc(m.Operations, is)
+}
+
+func anyValue(m *spec.Machine, kind spec.ValueKind) bool {
+	return anyOperation(m, func(o *spec.Operation) bool {
+		list := o.Effects.Assigned()
+		for _, b := range o.Choose {
+			list = append(list, b.Effects.Assigned()...)
+		}
+		return slices.ContainsFunc(list, func(a spec.Assign) bool { return a.Value.Kind == kind })
+	})
 }
 
 func anyKey(m *spec.Machine, is func(*spec.Field) bool) bool {

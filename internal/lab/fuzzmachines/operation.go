@@ -124,6 +124,12 @@ func (w *writer) value(f field, mayBeAbsent bool) string {
 	if f.optional && mayBeAbsent && !w.creates {
 		ways = append(ways, "input or same")
 	}
+	if !w.silent && f.constant != "" {
+		ways = append(ways, "or default")
+	}
+	if w.branch {
+		ways = append(ways, "or reject")
+	}
 	switch {
 	case isText(f.kind) && w.by != "system":
 		if takesActor(f.kind) {
@@ -144,7 +150,16 @@ func (w *writer) value(f field, mayBeAbsent bool) string {
 	if len(ways) == 0 {
 		return ""
 	}
-	return one(w.machine, ways)
+	way := one(w.machine, ways)
+	switch {
+	case !strings.HasPrefix(way, "or "):
+		return way
+	case !w.branch:
+		return "input " + way
+	}
+	name := w.nextName() // another branch may need the input of the field
+	w.inputs = append(w.inputs, name+": optional "+f.kind)
+	return "input." + name + " " + way
 }
 
 // assign sets a field to a value that is there.
@@ -530,6 +545,7 @@ func (m *machine) branching(from []*state) {
 			to := one(m, m.states)
 			b := &writer{machine: m, name: w.name, branch: true, must: map[string]bool{}, floor: map[string]bool{}}
 			b.enter(from, to)
+			w.inputs = append(w.inputs, b.inputs...)
 			w.keepsCounted(to)
 			var counted []string
 			for _, c := range sortedKeys(b.must) {

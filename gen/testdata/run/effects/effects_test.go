@@ -1,6 +1,7 @@
 package effects
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -61,6 +62,55 @@ func TestInputOrSame(t *testing.T) {
 	if j.Left != fsm.Some("left") || j.Size != 10 || j.Wake != fsm.Some(now.Add(time.Hour)) || j.Active || j.Mode != ModeFast ||
 		j.Data.String() != "0" || j.Extra != fsm.Some(fsm.MustJSON("2")) {
 		t.Errorf("a full request made %+v", j)
+	}
+}
+
+// TestInputOrDefault proves that what was not sent becomes the default.
+func TestInputOrDefault(t *testing.T) {
+	j := made(t)
+	if _, err := j.Rest(RestInput{Gait: fsm.Some(RestGaitFast), Limit: fsm.Some(int64(9))}, now); err != nil {
+		t.Fatal(err)
+	}
+	if j.Pace != PaceFast || j.Limit != 9 || j.Usual != fsm.Some(UsualFast) {
+		t.Errorf("a full request made %+v", j)
+	}
+	if _, err := j.Rest(RestInput{}, now); err != nil {
+		t.Fatal(err)
+	}
+	if j.Pace != PaceHalting || j.Limit != 4 || j.Usual.Present() {
+		t.Errorf("an empty request made %+v", j)
+	}
+}
+
+// TestInputOrReject proves that a branch refuses without what it needs, and that no other
+// branch asks for it.
+func TestInputOrReject(t *testing.T) {
+	j := made(t)
+	j.Size = 5
+	before := j
+	refused := func(in DriveInput, name string) {
+		t.Helper()
+		var r *fsm.Refusal
+		if _, err := j.Drive(in, now); !errors.As(err, &r) || r.Code != fsm.ErrInvalidInput || r.Name != name || !j.Equal(before) {
+			t.Errorf("%+v: %v, and the record is %+v", in, err, j)
+		}
+	}
+	refused(DriveInput{Gait: fsm.Some(DriveGaitFast), Limit: fsm.Some(int64(2))}, "name")
+	refused(DriveInput{Name: fsm.Some("a")}, "limit")
+	if _, err := j.Drive(DriveInput{Name: fsm.Some("a"), Limit: fsm.Some(int64(2))}, now); err != nil {
+		t.Fatal(err)
+	}
+	if j.Left != fsm.Some("a") || j.Limit != 2 || j.Pace != PaceHalting || !j.Names.Has("a") {
+		t.Errorf("taken, it made %+v", j)
+	}
+	j.Size = 4
+	if _, err := j.Drive(DriveInput{Name: fsm.Some("a")}, now); err != nil || j.Names.Has("a") || !j.Others.Has("a") {
+		t.Errorf("the branch that asks for no limit: %v, %+v", err, j)
+	}
+	before = j
+	refused(DriveInput{}, "gait")
+	if _, err := j.Drive(DriveInput{Gait: fsm.Some(DriveGaitSlow)}, now); err != nil || j.Pace != PaceSlow {
+		t.Errorf("the last branch: %v, %+v", err, j)
 	}
 }
 

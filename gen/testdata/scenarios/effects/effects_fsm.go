@@ -85,6 +85,8 @@ const (
 	OpHold   = "hold"
 	OpCopy   = "copy"
 	OpTry    = "try"
+	OpRest   = "rest"
+	OpDrive  = "drive"
 	OpSettle = "settle"
 	OpUnset  = "unset"
 	OpFinish = "finish"
@@ -99,6 +101,8 @@ const (
 	EventHold   = "hold"
 	EventCopy   = "copy"
 	EventTry    = "try"
+	EventRest   = "rest"
+	EventDrive  = "drive"
 	EventSettle = "settle"
 	EventUnset  = "unset"
 	EventFinish = "finish"
@@ -138,6 +142,146 @@ func (m *Mode) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(modeNames[:], text, m, "value")
 }
 
+// Pace is a value of the field pace. Its zero value is invalid.
+type Pace uint8
+
+// The values, in the order of the specification.
+const (
+	PaceSlow Pace = iota + 1
+	PaceFast
+	PaceHalting
+)
+
+var paceNames = [...]string{
+	PaceSlow:    "slow",
+	PaceFast:    "fast",
+	PaceHalting: "halting",
+}
+
+// String returns the name in the specification.
+func (p Pace) String() string {
+	return fsmimpl.Name(paceNames[:], p, "Pace")
+}
+
+// Valid reports whether p is one of the values of the specification.
+func (p Pace) Valid() bool {
+	return p > 0 && int(p) < len(paceNames)
+}
+
+// MarshalText returns the word that rows, events and JSON hold.
+func (p Pace) MarshalText() ([]byte, error) {
+	return fsmimpl.Text(paceNames[:], p, "value")
+}
+
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
+func (p *Pace) UnmarshalText(text []byte) error {
+	return fsmimpl.Parse(paceNames[:], text, p, "value")
+}
+
+// Usual is a value of the field usual. Its zero value is invalid.
+type Usual uint8
+
+// The values, in the order of the specification.
+const (
+	UsualSlow Usual = iota + 1
+	UsualFast
+	UsualHalting
+)
+
+var usualNames = [...]string{
+	UsualSlow:    "slow",
+	UsualFast:    "fast",
+	UsualHalting: "halting",
+}
+
+// String returns the name in the specification.
+func (u Usual) String() string {
+	return fsmimpl.Name(usualNames[:], u, "Usual")
+}
+
+// Valid reports whether u is one of the values of the specification.
+func (u Usual) Valid() bool {
+	return u > 0 && int(u) < len(usualNames)
+}
+
+// MarshalText returns the word that rows, events and JSON hold.
+func (u Usual) MarshalText() ([]byte, error) {
+	return fsmimpl.Text(usualNames[:], u, "value")
+}
+
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
+func (u *Usual) UnmarshalText(text []byte) error {
+	return fsmimpl.Parse(usualNames[:], text, u, "value")
+}
+
+// RestGait is a value of the input gait of rest. Its zero value is invalid.
+type RestGait uint8
+
+// The values, in the order of the specification.
+const (
+	RestGaitSlow RestGait = iota + 1
+	RestGaitFast
+)
+
+var restGaitNames = [...]string{
+	RestGaitSlow: "slow",
+	RestGaitFast: "fast",
+}
+
+// String returns the name in the specification.
+func (r RestGait) String() string {
+	return fsmimpl.Name(restGaitNames[:], r, "RestGait")
+}
+
+// Valid reports whether r is one of the values of the specification.
+func (r RestGait) Valid() bool {
+	return r > 0 && int(r) < len(restGaitNames)
+}
+
+// MarshalText returns the word that rows, events and JSON hold.
+func (r RestGait) MarshalText() ([]byte, error) {
+	return fsmimpl.Text(restGaitNames[:], r, "value")
+}
+
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
+func (r *RestGait) UnmarshalText(text []byte) error {
+	return fsmimpl.Parse(restGaitNames[:], text, r, "value")
+}
+
+// DriveGait is a value of the input gait of drive. Its zero value is invalid.
+type DriveGait uint8
+
+// The values, in the order of the specification.
+const (
+	DriveGaitSlow DriveGait = iota + 1
+	DriveGaitFast
+)
+
+var driveGaitNames = [...]string{
+	DriveGaitSlow: "slow",
+	DriveGaitFast: "fast",
+}
+
+// String returns the name in the specification.
+func (d DriveGait) String() string {
+	return fsmimpl.Name(driveGaitNames[:], d, "DriveGait")
+}
+
+// Valid reports whether d is one of the values of the specification.
+func (d DriveGait) Valid() bool {
+	return d > 0 && int(d) < len(driveGaitNames)
+}
+
+// MarshalText returns the word that rows, events and JSON hold.
+func (d DriveGait) MarshalText() ([]byte, error) {
+	return fsmimpl.Text(driveGaitNames[:], d, "value")
+}
+
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
+func (d *DriveGait) UnmarshalText(text []byte) error {
+	return fsmimpl.Parse(driveGaitNames[:], text, d, "value")
+}
+
 // Thing is one record of the machine. Change it by its methods only: they keep
 // its rules.
 //
@@ -164,6 +308,9 @@ type Thing struct {
 	Tries  int64                   `json:"tries"`
 	Names  fsm.Set                 `json:"names"`
 	Others fsm.Set                 `json:"others"`
+	Pace   Pace                    `json:"pace"`
+	Usual  fsm.Optional[Usual]     `json:"usual,omitzero"`
+	Limit  int64                   `json:"limit"`
 }
 
 // Ref returns id and revision, so that a Thing is a target of Machine's
@@ -195,7 +342,10 @@ func (t Thing) Equal(other Thing) bool {
 		t.Mode == other.Mode &&
 		t.Tries == other.Tries &&
 		t.Names.Equal(other.Names) &&
-		t.Others.Equal(other.Others)
+		t.Others.Equal(other.Others) &&
+		t.Pace == other.Pace &&
+		t.Usual == other.Usual &&
+		t.Limit == other.Limit
 }
 
 // Event says what a call did to a record.
@@ -260,6 +410,8 @@ func Make(id string, in MakeInput, actor string, now time.Time) (Thing, Event, e
 	next.Wake = fsm.Some(now.Add(90 * time.Second))
 	next.Left = fsm.Some(actor)
 	next.Extra = in.Extra
+	next.Pace = PaceHalting
+	next.Limit = 4
 	event, err := t.step("make", EventMake, &next, StateMade, now)
 	if err != nil {
 		return Thing{}, Event{}, err
@@ -441,6 +593,113 @@ func (t *Thing) Try(in TryInput, actor string, now time.Time) (Event, error) {
 	}
 }
 
+// RestInput holds the inputs of Rest.
+type RestInput struct {
+	Gait  fsm.Optional[RestGait] // the new pace; may be absent
+	Limit fsm.Optional[int64]    // at least 1; may be absent
+}
+
+// Rest keeps a Thing made.
+//
+// It sets pace to input.gait (else to halting), limit to the input (else to 4)
+// and usual to input.gait.
+func (t *Thing) Rest(in RestInput, now time.Time) (Event, error) {
+	if value, ok := in.Gait.Get(); ok && !value.Valid() {
+		return Event{}, t.refuseInput("rest", "gait", "expected slow or fast")
+	}
+	if value, ok := in.Limit.Get(); ok && value < 1 {
+		return Event{}, t.refuseInput("rest", "limit", "expected 1 or more")
+	}
+	if t.State != StateMade {
+		return Event{}, t.refuseState("rest", "made")
+	}
+	now = driver.Time(now)
+	newPace := PaceHalting
+	if value, ok := in.Gait.Get(); ok {
+		newPace = paceOfRestGait(value)
+	}
+	var newUsual fsm.Optional[Usual]
+	if value, ok := in.Gait.Get(); ok {
+		newUsual = fsm.Some(usualOfRestGait(value))
+	}
+	next := *t
+	next.Pace = newPace
+	next.Limit = in.Limit.Or(4)
+	next.Usual = newUsual
+	return t.step("rest", EventRest, &next, t.State, now)
+}
+
+// DriveInput holds the inputs of Drive.
+type DriveInput struct {
+	Gait  fsm.Optional[DriveGait] // the new pace; may be absent
+	Name  fsm.Optional[string]    // what is added to names; may be absent
+	Limit fsm.Optional[int64]     // at least 1; may be absent
+}
+
+// Drive moves a Thing from made to made.
+//
+// The first of these that fits is taken:
+//   - if size >= 5: it stays where it is; it sets pace and usual to input.gait
+//     (where it is sent), left to input.name (which must be sent) and limit to
+//     the input (which must be sent); it adds input.name to names
+//   - if input.name is present: it stays where it is; it sets left to
+//     input.name; it takes input.name out of names; it adds input.name to
+//     others
+//   - otherwise: it stays where it is; it sets pace to input.gait (which must
+//     be sent)
+func (t *Thing) Drive(in DriveInput, now time.Time) (Event, error) {
+	if value, ok := in.Gait.Get(); ok && !value.Valid() {
+		return Event{}, t.refuseInput("drive", "gait", "expected slow or fast")
+	}
+	if err := fsmimpl.CheckOptionalText(in.Name); err != nil {
+		return Event{}, t.refuseInput("drive", "name", err.Error())
+	}
+	if value, ok := in.Limit.Get(); ok && value < 1 {
+		return Event{}, t.refuseInput("drive", "limit", "expected 1 or more")
+	}
+	if t.State != StateMade {
+		return Event{}, t.refuseState("drive", "made")
+	}
+	now = driver.Time(now)
+	switch {
+	case t.Size >= 5:
+		if !in.Name.Present() {
+			return Event{}, t.refuseInput("drive", "name", "this branch needs it")
+		}
+		if !in.Limit.Present() {
+			return Event{}, t.refuseInput("drive", "limit", "this branch needs it")
+		}
+		newPace := t.Pace
+		if value, ok := in.Gait.Get(); ok {
+			newPace = paceOfDriveGait(value)
+		}
+		newUsual := t.Usual
+		if value, ok := in.Gait.Get(); ok {
+			newUsual = fsm.Some(usualOfDriveGait(value))
+		}
+		next := *t
+		next.Pace = newPace
+		next.Usual = newUsual
+		next.Left = in.Name
+		next.Limit = in.Limit.Or(0)
+		next.Names = t.Names.With(in.Name.Or(""))
+		return t.step("drive", EventDrive, &next, t.State, now)
+	case in.Name.Present():
+		next := *t
+		next.Left = in.Name
+		next.Names = t.Names.Without(fsm.NewSet(in.Name.Or("")))
+		next.Others = t.Others.With(in.Name.Or(""))
+		return t.step("drive", EventDrive, &next, t.State, now)
+	default:
+		if !in.Gait.Present() {
+			return Event{}, t.refuseInput("drive", "gait", "this branch needs it")
+		}
+		next := *t
+		next.Pace = paceOfDriveGait(in.Gait.Or(0))
+		return t.step("drive", EventDrive, &next, t.State, now)
+	}
+}
+
 // Settle moves a Thing from made to settled.
 //
 // An operator runs it, and gives a reason.
@@ -516,7 +775,7 @@ func (t *Thing) Finish(now time.Time) (Event, error) {
 func (t Thing) Can(operation string) error {
 	possible, allowed := false, ""
 	switch operation {
-	case OpSwap, OpHold, OpCopy, OpTry, OpSettle:
+	case OpSwap, OpHold, OpCopy, OpTry, OpRest, OpDrive, OpSettle:
 		possible, allowed = t.State == StateMade, "made"
 	case OpKeep:
 		possible, allowed = t.State == StateMade || t.State == StateSettled, "made, settled"
@@ -559,6 +818,12 @@ func Check(t Thing) []fsm.Violation {
 	if t.Tries < 0 {
 		found = append(found, fsm.Violation{Rule: "tries", Must: true})
 	}
+	if !t.Pace.Valid() {
+		found = append(found, fsm.Violation{Rule: "pace", Must: true})
+	}
+	if t.Usual.Present() && !t.Usual.Or(0).Valid() {
+		found = append(found, fsm.Violation{Rule: "usual", Must: true})
+	}
 	t.rules(func(rule string, must bool) bool {
 		found = append(found, fsm.Violation{Rule: rule, Must: must})
 		return true
@@ -573,6 +838,9 @@ func (t *Thing) rules(broken func(rule string, must bool) bool) bool {
 		return false
 	}
 	if t.Least.Present() && t.Least.Or(0) < 1 && !broken("least", true) {
+		return false
+	}
+	if t.Limit < 1 && !broken("limit", true) {
 		return false
 	}
 	switch t.State {
@@ -667,4 +935,48 @@ func (t *Thing) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
 	refusal := t.refuse(op, code)
 	refusal.Name = name
 	return refusal
+}
+
+// paceOfRestGait returns the same word as a Pace.
+func paceOfRestGait(v RestGait) Pace {
+	switch v {
+	case RestGaitSlow:
+		return PaceSlow
+	case RestGaitFast:
+		return PaceFast
+	}
+	return 0
+}
+
+// usualOfRestGait returns the same word as a Usual.
+func usualOfRestGait(v RestGait) Usual {
+	switch v {
+	case RestGaitSlow:
+		return UsualSlow
+	case RestGaitFast:
+		return UsualFast
+	}
+	return 0
+}
+
+// paceOfDriveGait returns the same word as a Pace.
+func paceOfDriveGait(v DriveGait) Pace {
+	switch v {
+	case DriveGaitSlow:
+		return PaceSlow
+	case DriveGaitFast:
+		return PaceFast
+	}
+	return 0
+}
+
+// usualOfDriveGait returns the same word as a Usual.
+func usualOfDriveGait(v DriveGait) Usual {
+	switch v {
+	case DriveGaitSlow:
+		return UsualSlow
+	case DriveGaitFast:
+		return UsualFast
+	}
+	return 0
 }

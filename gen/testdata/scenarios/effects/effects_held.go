@@ -138,6 +138,17 @@ func (j MadeThing) Try(ctx context.Context, in TryInput, c ...fsm.Call) (AfterTr
 	return handleAs[AfterTry](j.held.EngineMove(ctx, tryCall(opTry, in, j.held.EngineCall(c))))
 }
 
+// Rest keeps the Thing made; the handle holds the new revision.
+func (j MadeThing) Rest(ctx context.Context, in RestInput, c ...fsm.Call) error {
+	return j.held.EngineStay(ctx, restCall(opRest, in, j.held.EngineCall(c)))
+}
+
+// Drive keeps the Thing made; the handle holds the new revision. See
+// [Thing.Drive] for its rules and errors.
+func (j MadeThing) Drive(ctx context.Context, in DriveInput, c ...fsm.Call) error {
+	return j.held.EngineStay(ctx, driveCall(opDrive, in, j.held.EngineCall(c)))
+}
+
 // SettledThing is the handle of a Thing that is settled.
 type SettledThing struct {
 	handle

@@ -24,7 +24,7 @@ var schema = &driver.Schema{
 	Machine:     "effects",
 	Entity:      "Thing",
 	Version:     1,
-	Hash:        "7579d1a876810ff82b246707d42a419bcab4b09718cc2dda8fc0b6ee46148e99",
+	Hash:        "b5ed690d7d83d2bcaab73738c64710acd5fdbc40b6a89d5eae93412d11eca532",
 	Table:       "effects",
 	Enforce:     "full",
 	RequestID:   driver.Optionally,
@@ -45,6 +45,9 @@ var schema = &driver.Schema{
 		{Name: "tries", Stored: "tries", Kind: driver.KindCounter},
 		{Name: "names", Stored: "names", Kind: driver.KindSet},
 		{Name: "others", Stored: "others", Kind: driver.KindSet},
+		{Name: "pace", Stored: "pace", Kind: driver.KindEnum, Default: "halting", Words: []string{"slow", "fast", "halting"}},
+		{Name: "usual", Stored: "usual", Kind: driver.KindEnum, Optional: true, Words: []string{"slow", "fast", "halting"}},
+		{Name: "limit", Stored: "limit", Kind: driver.KindInt, Default: int64(4)},
 	},
 	States: []driver.StateInfo{
 		{Name: "made", Stored: "made"},
@@ -141,6 +144,20 @@ func (m *Machine) Copy(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome,
 // and errors.
 func (m *Machine) Try(ctx context.Context, at fsm.Target, in TryInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, tryCall(opTry, in, c))
+}
+
+// Rest keeps a Thing made.
+//
+// It sets pace to input.gait (else to halting), limit to the input (else to 4)
+// and usual to input.gait.
+func (m *Machine) Rest(ctx context.Context, at fsm.Target, in RestInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, restCall(opRest, in, c))
+}
+
+// Drive moves a Thing from made to made. See [Thing.Drive] for its rules and
+// errors.
+func (m *Machine) Drive(ctx context.Context, at fsm.Target, in DriveInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, driveCall(opDrive, in, c))
 }
 
 // Settle moves a Thing from made to settled. An operator runs it, and gives a
@@ -305,6 +322,31 @@ var (
 		NeedActor: true,
 	}
 
+	opRest = &fsmimpl.Operation[Thing]{
+		Name: "rest", Stored: "rest", Event: "rest", By: fsmimpl.ByCaller,
+		From:  []string{"made"},
+		Moves: []fsmimpl.Move{{From: "made", To: "made"}},
+		Feeds: []fsmimpl.Feed{
+			{Input: "gait", Column: "pace"},
+			{Input: "gait", Column: "usual"},
+			{Input: "limit", Column: "limit"},
+		},
+	}
+
+	opDrive = &fsmimpl.Operation[Thing]{
+		Name: "drive", Stored: "drive", Event: "drive", By: fsmimpl.ByCaller,
+		From:  []string{"made"},
+		Moves: []fsmimpl.Move{{From: "made", To: "made"}},
+		Feeds: []fsmimpl.Feed{
+			{Input: "gait", Column: "pace"},
+			{Input: "gait", Column: "usual"},
+			{Input: "name", Column: "left"},
+			{Input: "name", Column: "names"},
+			{Input: "name", Column: "others"},
+			{Input: "limit", Column: "limit"},
+		},
+	}
+
 	opSettle = &fsmimpl.Operation[Thing]{
 		Name: "settle", Stored: "settle", Event: "settle", By: fsmimpl.ByOperator,
 		From:      []string{"made"},
@@ -333,8 +375,8 @@ var descriptor = fsmimpl.Descriptor[Thing]{
 	Decode: decode,
 	Check:  func(j *Thing) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[Thing]{
-		opMake, opSwap, opKeep, opHold, opCopy, opTry, opSettle, opUnset,
-		opFinish,
+		opMake, opSwap, opKeep, opHold, opCopy, opTry, opRest, opDrive,
+		opSettle, opUnset, opFinish,
 	},
 }
 
@@ -409,6 +451,31 @@ func tryCall(op *fsmimpl.Operation[Thing], in TryInput, c fsm.Call) fsmimpl.Call
 	}
 }
 
+func restCall(op *fsmimpl.Operation[Thing], in RestInput, c fsm.Call) fsmimpl.Call[Thing] {
+	return fsmimpl.Call[Thing]{
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{
+			{Name: "gait", Value: fsmimpl.ColumnOf(in.Gait, RestGait.String), Kind: driver.KindEnum},
+			{Name: "limit", Value: fsmimpl.Column(in.Limit), Kind: driver.KindInt},
+		},
+		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Rest(in, now)) },
+	}
+}
+
+func driveCall(op *fsmimpl.Operation[Thing], in DriveInput, c fsm.Call) fsmimpl.Call[Thing] {
+	return fsmimpl.Call[Thing]{
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{
+			{Name: "gait", Value: fsmimpl.ColumnOf(in.Gait, DriveGait.String), Kind: driver.KindEnum},
+			{Name: "name", Value: fsmimpl.Column(in.Name), Kind: driver.KindString},
+			{Name: "limit", Value: fsmimpl.Column(in.Limit), Kind: driver.KindInt},
+		},
+		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
+			return step(j.Drive(in, now))
+		},
+	}
+}
+
 func settleCall(op *fsmimpl.Operation[Thing], c fsm.Call) fsmimpl.Call[Thing] {
 	return fsmimpl.Call[Thing]{
 		Operation: op, Caller: fsmimpl.Caller(c),
@@ -455,6 +522,9 @@ func encode(j *Thing) driver.Row {
 			j.Tries,
 			j.Names.Text(),
 			j.Others.Text(),
+			j.Pace.String(),
+			fsmimpl.ColumnOf(j.Usual, Usual.String),
+			j.Limit,
 		},
 	}
 }
@@ -480,6 +550,9 @@ func decode(r driver.Row) (Thing, error) {
 	fsmimpl.Plain(rd, &j.Tries)
 	fsmimpl.Scan(rd, &j.Names)
 	fsmimpl.Scan(rd, &j.Others)
+	fsmimpl.Word(rd, &j.Pace)
+	fsmimpl.WordOptional(rd, &j.Usual)
+	fsmimpl.Plain(rd, &j.Limit)
 	if err := rd.Err(); err != nil {
 		return Thing{}, err
 	}

@@ -1,0 +1,66 @@
+package prove
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// bare proves of each value that names an optional input, and does not say what happens
+// without it, that it is there: what state, guards and branches say is known, and taken
+// holds besides. It returns that those are there of which it does not hold, so that no
+// other finding speaks of them.
+func (w *work) bare(s *part, branch *spec.Branch, e *spec.Effects, taken []formula) (brought []formula) {
+	for _, a := range e.Bare() {
+		w.report.Obligations++
+		there := s.present(s.input(a.Value.Input))
+		if missing := []formula{not(there)}; s.can(missing, taken) {
+			w.absentInput(s, branch, a, slices.Concat(missing, taken))
+			brought = append(brought, there)
+		}
+	}
+	return brought
+}
+
+// absentInput reports an input that can be absent where a value needs it.
+func (w *work) absentInput(s *part, branch *spec.Branch, a spec.Assign, against []formula) {
+	key := mergeKey{pos: a.Value.Pos}
+	if _, known := w.merged[key]; known {
+		return
+	}
+	name := "input." + a.Value.Input.Name
+	ways := a.Field.OrWays(a.Value.Text, s.from == nil, branch != nil)
+	f := Finding{
+		Code: "FSM304", Pos: a.Value.Pos, Mark: a.Value.Text,
+		Message: fmt.Sprintf("%s: `%s` can be absent where field %s takes it", s.op.Name, name, a.Field.Name),
+		Related: []spec.Related{{Pos: a.Value.Input.Pos, Message: "the input is optional"}},
+	}
+	if len(ways) > 0 {
+		f.Fix = w.m.Instead(a.Value.Pos, ways[0])
+	}
+	for i, way := range ways {
+		ways[i] = "`" + way + "`"
+	}
+	if len(ways) > 0 {
+		ways[0] = "write " + ways[0]
+	}
+	ways = append(ways, fmt.Sprintf("make input %s required", a.Value.Input.Name))
+	switch {
+	case branch == nil:
+		ways = append(ways, fmt.Sprintf("require a guard with `when: %s is present`", name))
+	case len(branch.When) > 0:
+		ways = append(ways, fmt.Sprintf("add `%s is present` to `when` of the branch in line %d of %s", name, branch.Pos.Line, s.op.Name))
+	}
+	f.Hint = strings.Join(ways, ", or ")
+	s.touch()
+	record := s.begin()
+	if v, sol := s.check(against); v != undecided && len(s.large) == 0 {
+		f.Example = w.example(s, nil, record, sol)
+		f.Example.relevant[a.Value.Input] = true
+		f.Example.note(w.about(s, branch, goal{fields: []*spec.Field{a.Field}}))
+	}
+	w.merged[key] = len(w.report.Findings)
+	w.find(f)
+}
