@@ -207,7 +207,7 @@ func TestCoverageIsTrue(t *testing.T) {
 			machines[file], _ = spec.Parse(file, src)
 		}
 	}
-	random, states := uint64(24), 1500
+	random, states := uint64(30), 1500
 	if campaign.On() {
 		random, states = 120, 5000
 	}

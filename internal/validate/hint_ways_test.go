@@ -316,6 +316,7 @@ var ways = []way{
 	says("declare the field `optional`").weaker(),
 	says("write `<> or <>`").by(instead),
 	says("`<> or <>`").by(instead),
+	says("set the field to a value that needs no input"),
 	says("make input <> required").by(tree(func(x *place) bool {
 		in := in(operation(x.root, x.chain), "input", x.a[1])
 		in.Value = strings.TrimPrefix(in.Value, "optional ")

@@ -170,7 +170,7 @@ type Effects interface {
 	EjectCard(Session, Event)
 	// KeepCard is the effect of entering kept.
 	KeepCard(Session, Event)
-	// SayWrongPin is the effect of EnterPin.
+	// SayWrongPin is the effect of EnterPin where it stays where it is.
 	SayWrongPin(Session, Event)
 	// CallService is the effect of Jammed.
 	CallService(Session, Event)

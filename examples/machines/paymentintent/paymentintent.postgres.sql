@@ -600,5 +600,5 @@ $fsm$;
 -- section: meta
 
 INSERT INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('paymentintent', 1, 'ac0ef20ea2c83f709ea323384124cec7937386380e6ee367469820c8037f0348', 'full', 'postgres')
+VALUES ('paymentintent', 1, '3c186ff92f1125a4e1543ee5180b29ff2cb4e21ce5714465d67505c163b0be72', 'full', 'postgres')
 ON CONFLICT ("machine") DO NOTHING;

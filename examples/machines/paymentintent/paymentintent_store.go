@@ -24,7 +24,7 @@ var schema = &driver.Schema{
 	Machine:     "paymentintent",
 	Entity:      "PaymentIntent",
 	Version:     1,
-	Hash:        "ac0ef20ea2c83f709ea323384124cec7937386380e6ee367469820c8037f0348",
+	Hash:        "3c186ff92f1125a4e1543ee5180b29ff2cb4e21ce5714465d67505c163b0be72",
 	Table:       "paymentintent",
 	Enforce:     "full",
 	RequestID:   driver.Required,

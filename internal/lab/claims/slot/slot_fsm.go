@@ -394,6 +394,23 @@ func (s Slot) Can(operation string) error {
 	return s.refuseState(operation, allowed)
 }
 
+// possibleIn has the operations that are possible in each state.
+var possibleIn = [...][]string{
+	StateQueued:  {OpEdit, OpClaim, OpRush, OpDrop},
+	StateRunning: {OpShift, OpBack, OpFinish},
+	StateDone:    {},
+}
+
+// Possible lists the operations that are possible in the state of the Slot, as
+// Can says, in the order of the specification. All records share the list: do
+// not change it.
+func (s Slot) Possible() []string {
+	if !s.State.Valid() {
+		return nil
+	}
+	return possibleIn[s.State]
+}
+
 // Check lists the rules that a Slot breaks. Operations refuse one that breaks a
 // MUST rule.
 func Check(s Slot) []fsm.Violation {

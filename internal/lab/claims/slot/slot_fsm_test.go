@@ -190,7 +190,7 @@ var testPackage = fsmcases.Package[Slot]{
 	Told:  map[string]string{"few": "others", "fits": "floor, rank", "free": "blocked"},
 	Cases: testCases, Checks: testChecks,
 	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
-	Equal: Slot.Equal, Can: Slot.Can, Pure: testPure,
+	Equal: Slot.Equal, Can: Slot.Can, Possible: Slot.Possible, Pure: testPure,
 	Errors: map[string]error{
 		"lane_full":  ErrLaneFull,
 		"too_low":    ErrTooLow,

@@ -442,6 +442,23 @@ func (a Account) Can(operation string) error {
 	return a.refuseState(operation, allowed)
 }
 
+// possibleIn has the operations that are possible in each state.
+var possibleIn = [...][]string{
+	StateOpened: {OpCredit, OpReserve, OpPost, OpFreeze, OpClose},
+	StateFrozen: {OpPost, OpThaw},
+	StateClosed: {},
+}
+
+// Possible lists the operations that are possible in the state of the Account,
+// as Can says, in the order of the specification. All records share the list:
+// do not change it.
+func (a Account) Possible() []string {
+	if !a.State.Valid() {
+		return nil
+	}
+	return possibleIn[a.State]
+}
+
 // Check lists the rules that an Account breaks. Operations refuse one that
 // breaks a MUST rule.
 func Check(a Account) []fsm.Violation {

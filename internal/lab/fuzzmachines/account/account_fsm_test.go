@@ -134,7 +134,7 @@ var testPackage = fsmcases.Package[Account]{
 	Told:  map[string]string{"available_falls": "input.available_after, available", "credit_rises": "input.balance_after, balance, input.available_after, available", "debit_falls": "input.balance_after, balance, input.available_after, available", "empty": "balance, available", "enough": "input.amount, available", "positive": "input.amount", "stays_within": "input.available_after, input.balance_after"},
 	Cases: testCases, Checks: testChecks,
 	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmcases.Ends(States()),
-	Equal: Account.Equal, Can: Account.Can, Pure: testPure,
+	Equal: Account.Equal, Can: Account.Can, Possible: Account.Possible, Pure: testPure,
 	Errors: map[string]error{
 		"bad_amount":                  ErrBadAmount,
 		"bad_arithmetic":              ErrBadArithmetic,
