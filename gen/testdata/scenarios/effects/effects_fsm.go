@@ -790,7 +790,7 @@ func (t Thing) Can(operation string) error {
 
 // possibleIn has the operations that are possible in each state.
 var possibleIn = [...][]string{
-	StateMade:    {OpSwap, OpKeep, OpHold, OpCopy, OpTry, OpSettle},
+	StateMade:    {OpSwap, OpKeep, OpHold, OpCopy, OpTry, OpRest, OpDrive, OpSettle},
 	StateSettled: {OpKeep, OpUnset, OpFinish},
 	StateDone:    {},
 }
