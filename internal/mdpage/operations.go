@@ -59,8 +59,8 @@ func (p *page) operation(f gen.OperationFact) {
 	}
 	row("guards, in this order", guards...)
 	row("sets", effects(&o.Effects)...)
-	row("then the first that holds", branches(o)...)
-	row("effect outside the record", asked(o.Asks)...)
+	row("then the first that holds", p.branches(o)...)
+	row("effect outside the record", p.asked(o.Asks)...)
 	if o.Then != nil {
 		row("followed by", code(o.Then.Operation.Name))
 	}
@@ -130,7 +130,7 @@ func effects(e *spec.Effects) (list []string) {
 	return list
 }
 
-func branches(o *spec.Operation) (list []string) {
+func (p *page) branches(o *spec.Operation) (list []string) {
 	for i, b := range o.Choose {
 		var when []string
 		if len(b.From) > 0 {
@@ -161,7 +161,7 @@ func branches(o *spec.Operation) (list []string) {
 		if own := effects(&b.Effects); len(own) > 0 {
 			line += "; " + strings.Join(own, "; ")
 		}
-		for _, text := range asked(b.Asks) {
+		for _, text := range p.asked(b.Asks) {
 			line += "; effect " + text
 		}
 		if b.Then != nil {
@@ -173,9 +173,13 @@ func branches(o *spec.Operation) (list []string) {
 }
 
 // asked says of effects how often they are performed, under which key, and what follows them.
-func asked(list []*spec.Effect) []string {
+func (p *page) asked(list []*spec.Effect) []string {
 	var texts []string
 	for _, e := range list {
+		if p.alone() {
+			texts = append(texts, code(e.Name))
+			continue
+		}
 		key := "machine, id, revision and name"
 		if len(e.Key) > 0 {
 			var names []string

@@ -186,10 +186,10 @@ func (p *page) borders() {
 			}
 			name += " (" + strings.Join(states, ", ") + ")"
 		}
-		for _, text := range asked(x.Enter) {
+		for _, text := range p.asked(x.Enter) {
 			p.line("- entering %s: %s", name, text)
 		}
-		for _, text := range asked(x.Exit) {
+		for _, text := range p.asked(x.Exit) {
 			p.line("- leaving %s: %s", name, text)
 		}
 	}

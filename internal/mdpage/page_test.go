@@ -114,15 +114,16 @@ func TestWordsOfTheSpecification(t *testing.T) {
 	}
 }
 
-// TestBorders looks for the effects of states and groups.
+// TestBorders looks for the effects of states and groups, with a store and without.
 func TestBorders(t *testing.T) {
 	t.Parallel()
-	const text = "fsm: 1\nmachine: a\nentity: A\notherwise: reject\n" +
-		"states:\n  open: {enter: {name: light, key: [id]}}\n  shut: {terminal: true}\n" +
+	const text = "fsm: 1\nmachine: a\nentity: A\notherwise: reject\nstates:\n  open: {enter: {name: light, key: [id]}}\n  shut: {terminal: true}\n" +
 		"state_groups:\n  live: {except: [shut], exit: {name: lock}}\noperations:\n  make: {creates: open}\n  close: {from: open, to: shut}\n"
 	for _, c := range []struct{ src, want string }{
 		{text, "- leaving `live` (`open`): `lock`, at least once, after the commit; its key is machine, id, revision and name\n" +
 			"- entering `open`: `light`, at least once, after the commit; its key is `id`\n"},
+		{strings.Replace(strings.Replace(text, "entity: A", "entity: A\nlayers: [pure]", 1), ", key: [id]", "", 1),
+			"- leaving `live` (`open`): `lock`\n- entering `open`: `light`\n"},
 	} {
 		m, found := spec.Parse("a.yaml", []byte(c.src))
 		if found.HasErrors() {
