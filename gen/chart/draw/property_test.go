@@ -107,7 +107,7 @@ func wellKnown(t *testing.T) map[string]*spec.Machine {
 // most, in the order of the details: those of Graphviz have up to 145 with all.
 var crossed = map[string][3]int{
 	"batchjob": {0, 1, 1}, "checkrun": {0, 0, 1}, "container": {}, "obanjob": {0, 1, 4}, "paymentintent": {3, 4, 17},
-	"pod": {0, 1, 1}, "riverjob": {0, 3, 9}, "stream": {}, "taskinstance": {8, 15, 76}, "tcp": {1, 1, 2},
+	"lift": {0, 0, 1}, "pod": {0, 1, 1}, "riverjob": {0, 3, 9}, "stream": {}, "taskinstance": {8, 15, 76}, "tcp": {1, 1, 2},
 }
 
 // The machines of well-known systems have up to 22 operations, so edges cross,
