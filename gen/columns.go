@@ -83,7 +83,16 @@ func (r *rows) created(o *spec.Operation, f *spec.Field) (string, error) {
 		case a.Value.Input != nil && r.n.inputType(a.Value.Input) != r.n.fieldEnum(f):
 			return "", fmt.Errorf("field %s of %s makes a group, and it is set to an input with other words; give both the same words", f.Name, o.Name)
 		}
-		return r.column(s.value(a.Value, f), a.Value.Input != nil), nil
+		var v operand
+		switch in := a.Value.Input; {
+		case a.Value.Kind == spec.ValueInputOrDefault:
+			v = plain(f.Type.Kind, r.n.fieldEnum(f), s.input(in).opt+".Or("+s.value(*f.Default, f).val+")")
+		case in != nil && in.Type.Optional: // no guard has said yet that it is there
+			v = s.input(in)
+		default:
+			v = s.value(a.Value, f)
+		}
+		return r.column(v, a.Value.Input != nil), nil
 	}
 	switch v := s.stored(f); {
 	case v.here == absent:

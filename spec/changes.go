@@ -108,8 +108,13 @@ func (r *resolver) back(o *Operation, f *Field, w word, key string, kinds ...Kin
 
 // removal binds what a set loses: a member, or all of an input that is a set.
 func (r *resolver) removal(o *Operation, a *astOperation, f *Field, s astAssign) (Value, bool) {
-	if s.value.kind == ValueInput && s.value.named {
+	if s.value.kind.ofInput() && s.value.named {
 		if in := r.inputOf[o][s.value.name]; in != nil && in.Type.Kind == KindSet {
+			if s.value.kind != ValueInput {
+				r.at(codeValue, s.value.text, "write `"+s.value.input()+"`", "input %s is a set, and a set is never absent", in.Name).
+					fix(s.value.text, s.value.input())
+				return Value{}, false
+			}
 			return r.value(o, a, f, Type{Kind: KindSet}, s.value)
 		}
 	}

@@ -339,6 +339,7 @@ func (p *parser) parseValue(w word) astValue {
 		switch {
 		case text == "absent" || text == "null":
 			hint = "to make a field absent list it under `clear`"
+		case strings.HasPrefix(text, "input") || slices.Contains(words, "or"): // no text: a form that is misspelt
 		case len(ts) > 1 && !strings.ContainsAny(text, "+-*/()<>=\"'"):
 			fix = `"` + quoteText(w.text) + `"`
 			hint = "write the text in both kinds of quotes: " + fix

@@ -13,12 +13,24 @@ func (v astValue) input() string {
 	return "input"
 }
 
-// rejects refuses `or reject` of an operation itself: each call needs the input (FSM021).
-func (r *resolver) rejects(e *astEffects) {
+// rejects refuses `or reject` of an operation itself, whose calls all need the input, and of the
+// branches of a creation: what a store finds by `dedupe_by` it answers before a branch is taken
+// (FSM021).
+func (r *resolver) rejects(e *astEffects, own, creation bool) {
 	for _, s := range slices.Concat(e.set, e.add, e.remove) {
-		if v := s.value; v.kind == ValueInputOrReject {
+		switch v := s.value; {
+		case v.kind != ValueInputOrReject:
+		case own:
 			r.at(codeTogether, v.text, "write `"+v.input()+"`, which each call must bring",
 				"`or reject` is for branches: the operation itself always needs the input").fix(v.text, v.input())
+		case creation:
+			name := s.field.text
+			if v.named {
+				name = v.name
+			}
+			r.at(codeTogether, v.text, "declare the input "+name+" optional, write `input."+name+"`, and above it a branch that refuses: "+
+				"`{when: input."+name+" is absent, reject: missing}`",
+				"`or reject` is for branches of an operation on a record, and this is one of a creation")
 		}
 	}
 }
@@ -35,7 +47,7 @@ func (f *Field) OrWays(input string, creation, branch bool) []string {
 	if !creation && f.Type.Kind != KindSet {
 		ways = append(ways, input+" or same")
 	}
-	if branch {
+	if branch && !creation {
 		ways = append(ways, input+" or reject")
 	}
 	return ways
@@ -46,6 +58,9 @@ func orWays(f *Field, v astValue, creation, branch bool, others ...string) strin
 	ways := append(others, f.OrWays(v.input(), creation, branch)...)
 	for i, w := range ways {
 		ways[i] = "`" + w + "`"
+	}
+	if len(ways) == 0 {
+		return "make the input required"
 	}
 	return "write " + alternatives(ways)
 }

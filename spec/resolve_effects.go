@@ -82,9 +82,7 @@ func impliedType(f *Field, member bool) Type {
 // the operation itself changes: both happen, so one field has one change, or the
 // branch replaces its value.
 func (r *resolver) effects(o *Operation, a *astOperation, e *astEffects, above Effects) Effects {
-	if e == &a.effects {
-		r.rejects(e)
-	}
+	r.rejects(e, e == &a.effects, a.has("creates"))
 	var out Effects
 	changed, before := map[*Field]string{}, above.keys()
 	once := func(w word, f *Field, key string) bool {

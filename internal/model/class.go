@@ -128,6 +128,11 @@ func classify(m *spec.Machine) *classes {
 					c.presence[a.Value.Input] = true
 				}
 			}
+			for _, a := range e.Assigned() {
+				if a.Value.Kind == spec.ValueInputOrReject {
+					c.presence[a.Value.Input] = true
+				}
+			}
 		}
 	}
 	c.measure(m)
@@ -177,6 +182,9 @@ func (c *classes) around(n any, op spec.FactOp, text string) {
 func (c *classes) assign(a spec.Assign) {
 	switch {
 	case a.Value.Input != nil:
+		if a.Value.Kind == spec.ValueInputOrDefault {
+			c.assign(spec.Assign{Field: a.Field, Value: *a.Field.Default})
+		}
 		c.join(a.Field, a.Value.Input)
 		c.into[a.Value.Input] = append(c.into[a.Value.Input], a.Field)
 	case a.Value.Field != nil:

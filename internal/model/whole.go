@@ -98,8 +98,7 @@ func kindOf(t spec.Term) spec.Kind {
 // operation reports whether the values that an operation sets are among those tried.
 func (e *exactness) operation(op *spec.Operation) bool {
 	asksTime := func(f *spec.Fact) bool { return kindOf(f.Left) == spec.KindTime || kindOf(f.Right) == spec.KindTime }
-	atOnce := len(op.Choose) > 0 || op.Then != nil || spec.Waited(op.AllAsks()) != nil ||
-		slices.ContainsFunc(spec.Leaves(e.promised), asksTime)
+	atOnce := len(op.Choose) > 0 || op.Then != nil || spec.Waited(op.AllAsks()) != nil || slices.ContainsFunc(spec.Leaves(e.promised), asksTime)
 	for _, x := range effects(op) {
 		for _, a := range x.Set {
 			v, kind := a.Value, a.Field.Type.Kind
@@ -109,7 +108,7 @@ func (e *exactness) operation(op *spec.Operation) bool {
 			case v.Kind == spec.ValueActor && op.By == spec.BySystem:
 				return false
 			case !e.p.matters(a.Field):
-			case v.Kind == spec.ValueText:
+			case v.Kind == spec.ValueText, v.Kind == spec.ValueInputOrDefault && a.Field.Default.Kind == spec.ValueText:
 				return false
 			case kind == spec.KindCounter && v.Input != nil:
 				return false
