@@ -564,7 +564,7 @@ func (p *parser) parseLength(t *astType, w word, text string) {
 	case hi < lo:
 		fix := written(high, low)
 		p.at(codeTogether, w, "write `"+fix+"`", "the bounds are reversed: %d is above %d", lo, hi).fix(w, fix)
-	default:
+	case lo > 1 || high != "": // each text has one character at least
 		if t.min = &lo; high != "" {
 			t.max = &hi
 		}

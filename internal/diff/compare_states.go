@@ -190,8 +190,8 @@ func (c *comparison) borders() {
 	}
 	old, next := acting(c.old, c.next), acting(c.next, c.old)
 	if !slices.Equal(old, next) {
-		c.report("FSM710", at{c.old.Pos, c.next.Pos}, "",
-			"groups stand in another order, %s: where a step crosses several, their effects run in that order", comma(next))
+		c.report("FSM710", at{c.old.Pos, c.next.Pos}, "", "groups stand in another order, %s: where a step crosses several, their effects run in that order",
+			comma(next))
 	}
 }
 
@@ -211,12 +211,8 @@ func acting(m, other *spec.Machine) (names []string) {
 // border compares the effects at one border, as those of an operation. What is lost there is
 // told of the operations that lose it.
 func (c *comparison) border(old, next spec.Pos, name string, oldEnter, enter, oldExit, exit []*spec.Effect) {
-	compare := func(how string, was, is []*spec.Effect) {
-		how += " " + name
-		c.asks(&spec.Operation{Pos: old, Name: how, Asks: was}, &spec.Operation{Pos: next, Name: how, Asks: is}, "FSM710")
-	}
-	compare("entering", oldEnter, enter)
-	compare("leaving", oldExit, exit)
+	c.asks(&spec.Operation{Pos: old, Name: "entering " + name, Asks: oldEnter}, &spec.Operation{Pos: next, Name: "entering " + name, Asks: enter}, "FSM710")
+	c.asks(&spec.Operation{Pos: old, Name: "leaving " + name, Asks: oldExit}, &spec.Operation{Pos: next, Name: "leaving " + name, Asks: exit}, "FSM710")
 }
 
 func stateSet(list []*spec.State) []string {

@@ -26,7 +26,7 @@ func TestLengthOfText(t *testing.T) {
 		{"string 1..64", "string 2..64", "FSM706 field code is string 2..64, it was string 1..64"},
 		{"string 1..64", "string 1..65", "field code is string 1..65, it was string 1..64"},
 		{"string 3..4", "string", "field code is string, it was string 3..4"},
-		{"string 2..", "string 1..", "field code is string 1.., it was string 2.."},
+		{"string 2..", "string 1..", "field code is string, it was string 2.."},
 		{"string 1..64", "string 2..65", "FSM706 field code is string 2..65, it was string 1..64"},
 		{"string", "string 1..", ""},
 		{"string 1..64", "string 1..64", ""},
