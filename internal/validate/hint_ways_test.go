@@ -334,6 +334,7 @@ var ways = []way{
 	says("let one effect of the step have `then`: when its record goes on, the other delivery is dropped"),
 	says("leave one of them out"),
 	says("take the effect away"),
+	says("declare the input <> optional, write `<>`, and above it a branch that refuses: `{when: <> is absent, reject: missing}`"),
 	says("write it on the operation that is meant"),
 	says("add to a key what tells them apart"),
 	says("take it out of the file"),
