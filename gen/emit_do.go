@@ -9,29 +9,53 @@ import (
 	"github.com/fsmgen/fsmgen/spec"
 )
 
-// byName adds the call of an operation by its name, to a package of the pure layer alone.
-func (p *pure) byName(f *jen.File) {
+// callable lists the operations that can be called by their names.
+func (p *pure) callable() []*spec.Operation {
 	ops := slices.DeleteFunc(slices.Clone(p.m.Operations), creates)
 	if !p.n.alone || len(ops) == 0 {
+		return nil
+	}
+	return ops
+}
+
+// callMember is a part of what a call by name brings.
+type callMember struct{ name, typ, comment, sent string } // sent: where a test has it
+
+// callMembers lists what calls by name bring.
+func (p *pure) callMembers(ops []*spec.Operation) (list []callMember) {
+	add := func(reads func(*spec.Operation) bool, x callMember) {
+		if slices.ContainsFunc(ops, reads) {
+			list = append(list, x)
+		}
+	}
+	add(needsActor, callMember{"Actor", "string", "who calls", "c.Actor"})
+	add(func(o *spec.Operation) bool { return o.By == spec.ByOperator }, callMember{"Reason", "string", "of an operator", "c.Reason"})
+	add(p.asksNow, callMember{"Now", "time.Time", "", "c.Now()"})
+	add(func(o *spec.Operation) bool { return len(o.Inputs) > 0 },
+		callMember{"Inputs", "map[string]any", "by name, of the types that the method takes; a word may be its text", "inputs"})
+	add(func(o *spec.Operation) bool { return p.n.op(o).Peers != "" },
+		callMember{"Peers", "map[string]int64", "by guard: how many others it counts", "c.Peers"})
+	return list
+}
+
+// byName adds the call of an operation by its name, to a package of the pure layer alone.
+func (p *pure) byName(f *jen.File) {
+	ops := p.callable()
+	if ops == nil {
 		return
 	}
 	call, do := p.n.ours("package", "Call"), p.n.ours("record", "Do")
-	has := func(what func(*spec.Operation) bool) bool { return slices.ContainsFunc(ops, what) }
-	inputs := has(func(o *spec.Operation) bool { return len(o.Inputs) > 0 })
-	counts := has(func(o *spec.Operation) bool { return p.n.op(o).Peers != "" })
+	brings := map[string]bool{}
 	var members []jen.Code
-	member := func(reads bool, text, comment string) {
-		if reads {
-			members = append(members, raw(text).Comment(comment))
+	for _, x := range p.callMembers(ops) {
+		brings[x.name] = true
+		if x.typ == "time.Time" {
+			members = append(members, jen.Id(x.name).Qual("time", "Time"))
+			continue
 		}
+		members = append(members, raw("%s %s", x.name, x.typ).Comment(x.comment))
 	}
-	member(has(needsActor), "Actor string", "who calls")
-	member(has(func(o *spec.Operation) bool { return o.By == spec.ByOperator }), "Reason string", "of an operator")
-	if has(p.asksNow) {
-		members = append(members, jen.Id("Now").Qual("time", "Time"))
-	}
-	member(inputs, "Inputs map[string]any", "by name, of the types that the method takes; a word may be its text")
-	member(counts, "Peers map[string]int64", "by guard: how many others it counts")
+	inputs, counts := brings["Inputs"], brings["Peers"]
 	params := "operation string"
 	refuses := []string{"an unknown operation"}
 	if members != nil {
@@ -41,7 +65,7 @@ func (p *pure) byName(f *jen.File) {
 		if inputs {
 			refuses = append(refuses, "an input that is unknown, missing or of another type")
 		}
-		if has(p.asksNow) {
+		if brings["Now"] {
 			refuses = append(refuses, "a time that is missing")
 		}
 		if counts {
@@ -54,7 +78,7 @@ func (p *pure) byName(f *jen.File) {
 	f.Add(doc(fmt.Sprintf("%s calls the method of an operation by its name, one of the Op constants. It refuses %s with %s. It makes no record.",
 		do, list(refuses, "and"), p.n.of("fsm.ErrInvalidInput")))).
 		Func().Params(p.n.receives("*")).Id(do).Params(raw(params)).Params(raw("Event"), raw("error")).BlockFunc(func(g *jen.Group) {
-		read := inputs || counts || has(p.asksNow) // something may be missing
+		read := inputs || counts || brings["Now"] // something may be missing
 		if read {
 			from := ""
 			if inputs {

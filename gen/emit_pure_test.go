@@ -3,8 +3,6 @@ package gen
 import (
 	"bytes"
 	"errors"
-	"fmt"
-	"go/format"
 	"go/parser"
 	"go/token"
 	"os"
@@ -105,7 +103,6 @@ func TestAlonePackagesRun(t *testing.T) {
 		for _, f := range generate(t, m, Options{Layers: pureLayer}) {
 			put(filepath.Join(m.Name, f.Name), f.Data)
 		}
-		put(filepath.Join(m.Name, "do_test.go"), doTest(t, m))
 	}
 	ours := ourMachines(t)
 	if len(ours) < 18 {
@@ -116,7 +113,6 @@ func TestAlonePackagesRun(t *testing.T) {
 		for _, f := range generate(t, m, Options{Layers: pureLayer}) { // two machines have the same name
 			put(filepath.Join(filepath.Base(filepath.Dir(file)), m.Name, f.Name), f.Data)
 		}
-		put(filepath.Join(filepath.Base(filepath.Dir(file)), m.Name, "do_test.go"), doTest(t, m))
 	}
 	cmd := exec.Command("go", slices.Concat([]string{"test", "-vet=all"}, outside.Fast, []string{"./..."})...)
 	cmd.Dir = dir
@@ -124,72 +120,6 @@ func TestAlonePackagesRun(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v: %v\n%s", cmd.Args, err, out)
 	}
-}
-
-// doTest is a test beside a pure package: what a method answers to each of its cases, Do
-// answers to the same call by name.
-func doTest(t *testing.T, m *spec.Machine) []byte {
-	t.Helper()
-	opt, err := Options{Layers: pureLayer}.complete(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := newNames(m, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var e, body testWriter
-	if !slices.ContainsFunc(m.Operations, func(o *spec.Operation) bool { return !creates(o) }) {
-		return []byte("package " + n.Package) // nothing can be called so
-	}
-	own, named := n.ours("package", "Call"), false
-	for _, f := range generate(t, m, Options{Layers: pureLayer}) {
-		named = named || f.Name == m.Name+"_fsm.go" && bytes.Contains(f.Data, []byte("\ntype "+own+" struct {"))
-	}
-	body.line("func TestDo(t *testing.T) {")
-	body.line("for i := range testCases {")
-	body.line("c := &testCases[i]")
-	body.line("call := testCallOf(c)")
-	body.line("if c.In == \"\" || call.At.IsZero() { continue }")
-	body.line("was := testPackage.record(t, c.In, c.Given)")
-	body.line("r := was")
-	body.line("event, err := testPackage.Pure(&was, c.Do, call)")
-	body.line("inputs := map[string]any{}")
-	body.line("_ = inputs")
-	body.line("switch c.Do {")
-	for _, o := range m.Operations {
-		body.line("case %q:", o.Name)
-		for _, in := range o.Inputs {
-			value := fmt.Sprintf("inputs[%q] = %s[%s](call, %[1]q)", in.Name, n.of("fsmcases.Input"), n.goType(in.Type, n.inputType(in)))
-			if in.Type.Optional {
-				value = fmt.Sprintf("if call.Inputs[%q] != nil { %s }", in.Name, value)
-			}
-			body.line("%s", value)
-		}
-	}
-	body.line("}")
-	by := "r." + n.ours("record", "Do") + "(c.op()"
-	if named {
-		body.line("var by %s", own)
-		body.line("for name, v := range map[string]any{\"Actor\": call.Actor, \"Reason\": call.Reason, \"Now\": call.Now(), \"Inputs\": inputs, \"Peers\": call.Peers} {")
-		body.line("if f := reflect.ValueOf(&by).Elem().FieldByName(name); f.IsValid() { f.Set(reflect.ValueOf(v)) }")
-		body.line("}")
-		by += ", by"
-	}
-	body.line("got, failed := %s)", by)
-	body.line("if a, b := fmt.Sprint(event, err), fmt.Sprint(got, failed); a != b || !testPackage.Equal(r, was) {")
-	body.line("t.Errorf(\"%%+v: the method answers %%s, and Do %%s\\n%%+v\\n%%+v\", *c, a, b, was, r)")
-	body.line("}")
-	body.line("}")
-	body.line("}")
-	body.line("func (c *testCase) op() string { if s := testPackage.Stored[c.Do]; s != \"\" { return s }; return c.Do }")
-	e.line("package %s\n\nimport (\n\"fmt\"\n\"reflect\"\n\"testing\"\n\"time\"\n)\n\nvar _, _ = reflect.ValueOf, time.Now", n.Package)
-	e.WriteString(body.String())
-	text, err := format.Source([]byte(e.String()))
-	if err != nil {
-		t.Fatalf("%v\n%s", err, e.String())
-	}
-	return text
 }
 
 // A protocol of eleven states without data is a few hundred lines, and each state more

@@ -3,6 +3,7 @@ package gen
 import (
 	"fmt"
 	"go/format"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,6 +36,7 @@ func testFile(m *spec.Machine, n *names, opt Options) ([]byte, error) {
 	}
 	body.inputs()
 	if n.alone {
+		body.sent()
 		body.performed()
 	} else {
 		body.effects()
@@ -142,6 +144,7 @@ func (e *testEmitter) reach() {
 		e.line("return done")
 		e.line("},")
 	}
+	e.named()
 	if len(n.errors) > 0 {
 		e.line("Errors: map[string]error{")
 		for _, x := range n.errors {
@@ -227,6 +230,59 @@ func (e *testEmitter) pure() {
 	}
 	e.line("}")
 	e.line("return e, err")
+	e.line("}")
+	e.line("")
+}
+
+// named writes how the tests call an operation by its name.
+func (e *testEmitter) named() {
+	p := newPure(e.m, e.n)
+	ops := p.callable()
+	if ops == nil {
+		return
+	}
+	var members, timed []string
+	for _, x := range p.callMembers(ops) {
+		members = append(members, x.name+": "+x.sent)
+	}
+	for _, o := range ops {
+		if p.asksNow(o) {
+			timed = append(timed, o.Name)
+		}
+	}
+	call := ""
+	if members != nil {
+		call = fmt.Sprintf(", %s{%s}", e.n.ours("package", "Call"), strings.Join(members, ", "))
+	}
+	if timed != nil {
+		e.line("Timed: %q,", strings.Join(timed, ", "))
+	}
+	e.line("Do: func(r *%s, operation string, c %s, inputs map[string]any) (any, error) {", e.n.Record, e.n.of("fsmcases.Call"))
+	e.line("return r.%s(operation%s)", e.n.ours("record", "Do"), call)
+	e.line("},")
+	if slices.ContainsFunc(ops, func(o *spec.Operation) bool { return len(o.Inputs) > 0 }) {
+		e.line("Sent: testSent,")
+	}
+}
+
+// sent writes what a call by name brings.
+func (e *testEmitter) sent() {
+	ops := slices.DeleteFunc(newPure(e.m, e.n).callable(), func(o *spec.Operation) bool { return len(o.Inputs) == 0 })
+	if len(ops) == 0 {
+		return
+	}
+	e.line("// testSent has the inputs of a call by their names.")
+	e.line("func testSent(operation string, c %s) map[string]any {", e.n.of("fsmcases.Call"))
+	e.line("inputs := map[string]any{}")
+	e.line("switch operation {")
+	for _, o := range ops {
+		e.line("case %q:", o.Name)
+		for _, in := range o.Inputs {
+			e.line("testSend[%s](c, inputs, %q, %t)", e.n.goType(in.Type, e.n.inputType(in)), in.Name, in.Type.Optional)
+		}
+	}
+	e.line("}")
+	e.line("return inputs")
 	e.line("}")
 	e.line("")
 }

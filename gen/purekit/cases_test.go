@@ -1,6 +1,7 @@
 package purekit
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
 	"time"
@@ -136,6 +137,36 @@ var testedDoor = testedPackage[door]{
 		}
 		return d.lock(c)
 	},
+	Timed: "lock",
+	Do:    (*door).do,
+	Sent: func(_ string, c testCall) map[string]any {
+		inputs := map[string]any{}
+		testSend[string](c, inputs, "owner", false)
+		testSend[time.Time](c, inputs, "until", true)
+		return inputs
+	},
+}
+
+// do calls lock by its name.
+func (d *door) do(operation string, c testCall, inputs map[string]any) (any, error) {
+	sent := callInputs{inputs: inputs}
+	in := map[string]json.RawMessage{"owner": testJSON(inputOf[string](&sent, "owner"))}
+	if until, ok := optionalInputOf[time.Time](&sent, "until").Get(); ok {
+		in["until"] = testJSON(until)
+	}
+	needTime(&sent, c.Now())
+	if c.Peers != nil {
+		countOf(&sent, c.Peers, "full")
+	}
+	if operation != "lock" {
+		sent = callInputs{name: "operation", problem: "there is none"}
+	}
+	if c.Inputs = in; sent.complete() {
+		return d.lock(c)
+	}
+	r := d.refuse(operation, ErrInvalidInput)
+	r.Name, r.Message = sent.name, sent.problem
+	return doorEvent{}, r
 }
 
 func TestPlayer(t *testing.T) { //nolint:paralleltest // it runs tests of its own

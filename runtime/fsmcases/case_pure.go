@@ -309,6 +309,9 @@ func (p *Package[R]) late(t *report, c *Case) {
 		if !strings.HasPrefix(string(v), `"@now+`) || strings.Contains(c.With+c.Given+strconv.Quote(c.At), string(v)) {
 			continue // an instant of the call or of the record, which stays what it is
 		}
+		if v.value(driver.KindTime) == p.Descriptor.Schema.Columns[p.column(name)].Default {
+			continue // an instant of the specification
+		}
 		call := c.call(c.With)
 		call.At = time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC)
 		err := p.instead(c, call)

@@ -98,6 +98,14 @@ func isText(kind string) bool { return kind == "string" || strings.HasPrefix(kin
 // takesActor reports whether every caller fits a text of the kind.
 func takesActor(kind string) bool { return kind == "string" || kind == "string 1..255" }
 
+// sized gives a text a length, sometimes.
+func (m *machine) sized(kind, name string) string {
+	if r := beside(name + m.names[0]); kind == "string" && r.IntN(3) == 0 {
+		return bounded[r.IntN(len(bounded))]
+	}
+	return kind
+}
+
 // Random returns the text of a random specification.
 func Random(r *rand.Rand) string {
 	m := &machine{Rand: r, counters: map[string][]string{}, sets: map[string][]string{}, caps: map[string]int{}, capped: map[string]string{}}
@@ -177,16 +185,17 @@ func (m *machine) printf(format string, args ...any) { fmt.Fprintf(&m.text, form
 
 // declare draws fields and states.
 func (m *machine) declare() {
-	kinds := []string{"string", "int", "int 0..", "int -3..4", "bool", "time", "json", strings.Join(colours[:2+m.IntN(4)], "|"), one(m, bounded)}
+	kinds := []string{"string", "int", "int 0..", "int -3..4", "bool", "time", "json", strings.Join(colours[:2+m.IntN(4)], "|")}
 	for range 1 + m.IntN(5) {
-		m.fields = append(m.fields, field{name: m.nextName(), kind: one(m, kinds), optional: !m.chance(3)})
+		name := m.nextName()
+		m.fields = append(m.fields, field{name: name, kind: m.sized(one(m, kinds), name), optional: !m.chance(3)})
 	}
 	if !m.chance(3) {
 		m.fields = append(m.fields, field{name: m.nextName(), kind: "time", optional: true}, field{name: m.nextName(), kind: "string", optional: true})
 	}
 	if m.chance(2) {
 		m.group = m.nextName()
-		m.fields = append(m.fields, field{name: m.group, kind: one(m, append(bounded[:len(bounded):len(bounded)], "string"))})
+		m.fields = append(m.fields, field{name: m.group, kind: m.sized("string", m.group)})
 	}
 	for i := range m.fields {
 		if f := &m.fields[i]; !f.optional && m.chance(3) {
@@ -235,10 +244,12 @@ func (m *machine) defaultOf(kind string) string {
 	switch {
 	case kind == "bool":
 		return one(m, []string{"true", "false"})
-	case kind == "string":
-		return quoted(one(m, texts))
 	case isText(kind):
-		return one(m, []string{"it is", "größe"})
+		text := quoted(one(m, texts))
+		if kind != "string" {
+			text = "größe"
+		}
+		return text
 	case kind == "time":
 		return one(m, []string{"2026-01-31T12:00:00Z", "1999-12-31T23:59:59.999999-11:30"})
 	case kind == "json":

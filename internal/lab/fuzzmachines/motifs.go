@@ -161,7 +161,7 @@ func (m *machine) quorum() {
 
 // keys: several rules across records, of different fields and states.
 func (m *machine) keys() {
-	a, b := m.extra(one(m, append(bounded[:len(bounded):len(bounded)], "string")), "input"), m.extra("string", "input")
+	a, b := m.extra(m.sized("string", "key"), "input"), m.extra("string", "input")
 	fields := [][]string{{a}, {b}, {a, b}}
 	if m.chance(2) {
 		c := m.extra("optional string", "input or absent")

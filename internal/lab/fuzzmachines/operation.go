@@ -124,17 +124,9 @@ func (w *writer) value(f field, mayBeAbsent bool) string {
 	if f.optional && mayBeAbsent && !w.creates {
 		ways = append(ways, "input or same")
 	}
-	if !w.silent && f.constant != "" {
-		ways = append(ways, "or default")
-	}
-	if w.branch {
-		ways = append(ways, "or reject")
-	}
 	switch {
 	case isText(f.kind) && w.by != "system":
-		if takesActor(f.kind) {
-			ways = append(ways, "actor", "actor")
-		}
+		ways = append(ways, "actor", "actor")
 		if f.name != w.group {
 			ways = append(ways, `"'it is'"`)
 		}
@@ -150,16 +142,26 @@ func (w *writer) value(f field, mayBeAbsent bool) string {
 	if len(ways) == 0 {
 		return ""
 	}
-	way := one(w.machine, ways)
+	return w.leftOut(f, one(w.machine, ways))
+}
+
+// leftOut makes an input one that may be left out, sometimes.
+func (w *writer) leftOut(f field, way string) string {
+	r := beside(w.name + f.name + w.names[0])
 	switch {
-	case !strings.HasPrefix(way, "or "):
-		return way
-	case !w.branch:
-		return "input " + way
+	case way == "actor" && !takesActor(f.kind):
+		way = "input"
+	case way == "input" && f.constant != "" && r.IntN(2) == 0:
+		way = "input or default"
+	case way == "input" && w.branch && r.IntN(3) == 0:
+		way = "input or reject"
 	}
-	name := w.nextName() // another branch may need the input of the field
-	w.inputs = append(w.inputs, name+": optional "+f.kind)
-	return "input." + name + " " + way
+	if _, or, _ := strings.Cut(way, " or "); w.branch && (or == "default" || or == "reject") {
+		name := "sent_" + f.name // another branch may need the input of the field
+		w.inputs = append(w.inputs, name+": optional "+f.kind)
+		return "input." + name + " or " + or
+	}
+	return way
 }
 
 // assign sets a field to a value that is there.
@@ -371,7 +373,7 @@ func (w *writer) compareInput() {
 		w.inputs = append(w.inputs, in+": optional time")
 		w.ask(fmt.Sprintf("input.%s %s %s", in, order, f.name))
 	case isText(f.kind):
-		w.inputs = append(w.inputs, in+": "+one(w.machine, []string{"string", "string 1..12"}))
+		w.inputs = append(w.inputs, in+": "+[]string{"string", "string 1..12"}[beside(in).IntN(2)])
 		w.ask(fmt.Sprintf("input.%s %s %s", in, one(w.machine, []string{"==", "!="}), f.name))
 	default:
 		w.inputs = append(w.inputs, in+": optional bool")
@@ -545,7 +547,11 @@ func (m *machine) branching(from []*state) {
 			to := one(m, m.states)
 			b := &writer{machine: m, name: w.name, branch: true, must: map[string]bool{}, floor: map[string]bool{}}
 			b.enter(from, to)
-			w.inputs = append(w.inputs, b.inputs...)
+			for _, in := range b.inputs {
+				if !slices.Contains(w.inputs, in) {
+					w.inputs = append(w.inputs, in)
+				}
+			}
 			w.keepsCounted(to)
 			var counted []string
 			for _, c := range sortedKeys(b.must) {
