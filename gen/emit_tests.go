@@ -261,7 +261,7 @@ func (e *testEmitter) named() {
 	e.line("return r.%s(operation%s)", e.n.ours("record", "Do"), call)
 	e.line("},")
 	if slices.ContainsFunc(ops, func(o *spec.Operation) bool { return len(o.Inputs) > 0 }) {
-		e.line("Sent: testSent,")
+		e.line("Sent: testInputs,")
 	}
 }
 
@@ -271,14 +271,14 @@ func (e *testEmitter) sent() {
 	if len(ops) == 0 {
 		return
 	}
-	e.line("// testSent has the inputs of a call by their names.")
-	e.line("func testSent(operation string, c %s) map[string]any {", e.n.of("fsmcases.Call"))
+	e.line("// testInputs has the inputs of a call by their names.")
+	e.line("func testInputs(operation string, c %s) map[string]any {", e.n.of("fsmcases.Call"))
 	e.line("inputs := map[string]any{}")
 	e.line("switch operation {")
 	for _, o := range ops {
 		e.line("case %q:", o.Name)
 		for _, in := range o.Inputs {
-			e.line("testSend[%s](c, inputs, %q, %t)", e.n.goType(in.Type, e.n.inputType(in)), in.Name, in.Type.Optional)
+			e.line("%s[%s](c, inputs, %q, %t)", e.n.of("fsmcases.Send"), e.n.goType(in.Type, e.n.inputType(in)), in.Name, in.Type.Optional)
 		}
 	}
 	e.line("}")

@@ -37,6 +37,7 @@ var kitNames = map[string]string{
 	"driver.Time": "cutTime", "driver.CheckID": "checkActor", "driver.CheckText": "checkCharacters", "driver.CheckSet": "checkSet",
 	"fsmcases.Package": "testedPackage", "fsmcases.Case": "testCase", "fsmcases.Check": "testCheck", "fsmcases.Call": "testCall",
 	"fsmcases.Ends": "testEnds", "fsmcases.Words": "testWords", "fsmcases.Vocabulary": "testVocabulary", "fsmcases.Input": "testInput", "fsmcases.Opt": "testOptional",
+	"fsmcases.Send": "testSend",
 }
 
 // of is how the package writes the name of something of ours: as the runtime has it, or

@@ -199,7 +199,7 @@ func (w *world) datum(v value) Datum {
 		d.Text = v.length.fitted(w.texts[n])
 	case spec.KindJSON:
 		d.Text = w.texts[n]
-		if _, constant := w.part.texts[d.Text]; !constant {
+		if c, constant := w.part.texts[d.Text]; !constant || w.part.nums[c].kind != spec.KindJSON || w.number(value{num: c}) != n {
 			text, _ := json.Marshal(d.Text) // a text is JSON
 			d.Text = string(text)
 		}

@@ -84,6 +84,7 @@ func (p *problem) fits(v value, in span) formula {
 // outside is a length of a text that has one span and not another one.
 func (s span) outside(o span) span {
 	least, most := s.ends()
+	least = max(least, 1) // an empty text is an absent one
 	if _, end := o.ends(); most > end {
 		least = max(least, end+1)
 	}

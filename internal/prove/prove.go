@@ -61,8 +61,6 @@ type work struct {
 
 // part is one operation in one source state: what is known before any branch.
 type part struct {
-	long   *value // a text that an example has longer or shorter than within
-	within span
 	*problem
 	from  *spec.State // nil for a creation
 	given []formula   // the source's facts and the guards
@@ -70,7 +68,8 @@ type part struct {
 	meter *meter
 	base  *base
 
-	brought []formula // of inputs that a finding says may be absent: that they are there
+	long   *value // a text that an example has longer or shorter than within
+	within span
 }
 
 // ask decides whether the facts can be true together with what is given; check asks
@@ -134,7 +133,6 @@ func (w *work) step(op *spec.Operation, from *spec.State) {
 	if w.guards(s) {
 		return
 	}
-	s.brought = w.bare(s, nil, &op.Effects, nil)
 	record := s.apply(&op.Effects, s.begin())
 	if len(op.Choose) == 0 {
 		to := from
@@ -144,7 +142,7 @@ func (w *work) step(op *spec.Operation, from *spec.State) {
 		case op.To != nil:
 			to = op.To.State
 		}
-		w.prove(s, nil, to, s.brought, record)
+		w.prove(s, nil, to, w.bare(s, nil, &op.Effects, nil), record)
 		return
 	}
 	w.choose(s, record)
