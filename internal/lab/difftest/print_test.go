@@ -428,7 +428,10 @@ func valueWords(a spec.Assign) string {
 		}
 		return "input"
 	case spec.ValueInputOrAbsent, spec.ValueInputOrSame, spec.ValueInputOrDefault, spec.ValueInputOrReject:
-		return v.Text
+		input, _, _ := strings.Cut(v.Text, " or ") // a mutant has another kind
+		return input + " or " + map[spec.ValueKind]string{
+			spec.ValueInputOrAbsent: "absent", spec.ValueInputOrSame: "same", spec.ValueInputOrDefault: "default", spec.ValueInputOrReject: "reject",
+		}[v.Kind]
 	case spec.ValueField:
 		return v.Field.Name
 	case spec.ValueActor:
