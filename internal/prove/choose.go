@@ -139,10 +139,10 @@ func (w *work) take(s *part, b *spec.Branch, holds []formula, record after) {
 	if to == nil {
 		return // a creation that leads nowhere: FSM014 speaks of it
 	}
+	holds = append(holds, s.brought...)
 	for _, in := range b.Rejects() {
 		holds = append(holds, s.present(s.input(in)))
 	}
-	holds = append(holds, w.bare(s, nil, &s.op.Effects, holds)...)
 	holds = append(holds, w.bare(s, b, &b.Effects, holds)...)
 	w.prove(s, b, to, holds, s.apply(&b.Effects, record))
 }

@@ -68,6 +68,8 @@ type part struct {
 	meter *meter
 	base  *base
 
+	brought []formula // of inputs that a finding says may be absent: that they are there
+
 	long   *value // a text that an example has longer or shorter than within
 	within span
 }
@@ -133,6 +135,7 @@ func (w *work) step(op *spec.Operation, from *spec.State) {
 	if w.guards(s) {
 		return
 	}
+	s.brought = w.bare(s, nil, &op.Effects, nil)
 	record := s.apply(&op.Effects, s.begin())
 	if len(op.Choose) == 0 {
 		to := from
@@ -142,7 +145,7 @@ func (w *work) step(op *spec.Operation, from *spec.State) {
 		case op.To != nil:
 			to = op.To.State
 		}
-		w.prove(s, nil, to, w.bare(s, nil, &op.Effects, nil), record)
+		w.prove(s, nil, to, s.brought, record)
 		return
 	}
 	w.choose(s, record)

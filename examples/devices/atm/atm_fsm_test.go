@@ -117,6 +117,11 @@ var testPackage = testedPackage[Session]{
 		event.(Event).Perform(r, (*testEffects)(&done))
 		return done
 	},
+	Timed: "enter_pin, dispensed, jammed, time_out",
+	Do: func(r *Session, operation string, c testCall, inputs map[string]any) (any, error) {
+		return r.Do(operation, Call{Now: c.Now(), Inputs: inputs})
+	},
+	Sent: testInputs,
 	Errors: map[string]error{
 		"too_little": ErrTooLittle,
 		"not_less":   ErrNotLess,
@@ -152,6 +157,20 @@ func testInsertInput(c testCall) InsertInput {
 		Pin:     testInput[string](c, "pin"),
 		Balance: testInput[int64](c, "balance"),
 	}
+}
+
+// testInputs has the inputs of a call by their names.
+func testInputs(operation string, c testCall) map[string]any {
+	inputs := map[string]any{}
+	switch operation {
+	case "enter_pin":
+		testSend[string](c, inputs, "code", false)
+	case "withdraw":
+		testSend[int64](c, inputs, "amount", false)
+	case "dispensed":
+		testSend[int64](c, inputs, "balance", false)
+	}
+	return inputs
 }
 
 // testEffects notes what is performed.

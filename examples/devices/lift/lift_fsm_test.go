@@ -179,6 +179,11 @@ var testPackage = testedPackage[Lift]{
 		event.(Event).Perform(r, (*testEffects)(&done))
 		return done
 	},
+	Timed: "reach, depart, hold, resume",
+	Do: func(r *Lift, operation string, c testCall, inputs map[string]any) (any, error) {
+		return r.Do(operation, Call{Now: c.Now(), Inputs: inputs})
+	},
+	Sent: testInputs,
 	Errors: map[string]error{
 		"too_early": ErrTooEarly,
 	},
@@ -204,6 +209,16 @@ func testPure(r *Lift, operation string, c testCall) (e any, err error) {
 		return r.Resume(c.Now())
 	}
 	return e, err
+}
+
+// testInputs has the inputs of a call by their names.
+func testInputs(operation string, c testCall) map[string]any {
+	inputs := map[string]any{}
+	switch operation {
+	case "call":
+		testSend[int64](c, inputs, "to", false)
+	}
+	return inputs
 }
 
 // testEffects notes what is performed.

@@ -75,6 +75,10 @@ var testPackage = testedPackage[Light]{
 		event.(Event).Perform(r, (*testEffects)(&done))
 		return done
 	},
+	Timed: "tick, repair",
+	Do: func(r *Light, operation string, c testCall, inputs map[string]any) (any, error) {
+		return r.Do(operation, Call{Now: c.Now()})
+	},
 	Errors: map[string]error{
 		"too_early": ErrTooEarly,
 	},

@@ -94,6 +94,10 @@ var testPackage = testedPackage[Form]{
 		event.(Event).Perform(r, (*testEffects)(&done))
 		return done
 	},
+	Do: func(r *Form, operation string, c testCall, inputs map[string]any) (any, error) {
+		return r.Do(operation, Call{Inputs: inputs})
+	},
+	Sent: testInputs,
 	Words: []testVocabulary{
 		testWords("State", States(), "person, address, payment, review, sent", ""),
 		testWords("EditPage", []EditPage{EditPagePerson, EditPageAddress, EditPagePayment}, "person, address, payment", ""),
@@ -119,6 +123,22 @@ func testPure(r *Form, operation string, c testCall) (e any, err error) {
 		return r.Submit()
 	}
 	return e, err
+}
+
+// testInputs has the inputs of a call by their names.
+func testInputs(operation string, c testCall) map[string]any {
+	inputs := map[string]any{}
+	switch operation {
+	case "enter_person":
+		testSend[string](c, inputs, "name", false)
+	case "enter_address":
+		testSend[string](c, inputs, "street", false)
+	case "enter_payment":
+		testSend[string](c, inputs, "card", false)
+	case "edit":
+		testSend[EditPage](c, inputs, "page", false)
+	}
+	return inputs
 }
 
 // testEffects notes what is performed.

@@ -91,6 +91,9 @@ var testPackage = testedPackage[Connection]{
 	Cases: testCases, Checks: testChecks,
 	Check: Check, Ends: testEnds(States()),
 	Equal: Connection.Equal, Can: Connection.Can, Possible: Connection.Possible, Pure: testPure,
+	Do: func(r *Connection, operation string, c testCall, inputs map[string]any) (any, error) {
+		return r.Do(operation)
+	},
 	Words: []testVocabulary{
 		testWords("State", States(), "closed, listen, syn_sent, syn_received, established, fin_wait_1, fin_wait_2, close_wait, closing, last_ack, time_wait", ""),
 	},
