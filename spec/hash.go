@@ -35,6 +35,9 @@ func meaning(m *Machine) string {
 			nameSet(s.Probes, func(p *Probe) string { return p.Name }))
 	}
 	for i, p := range m.Places() { // a group without effects is but a way to write
+		if len(p.States) == 1 && p.States[0].Name == p.Name {
+			i = 0 // a record is in one state: their order says nothing
+		}
 		line("border %d of %s:%s%s", i, nameSet(p.States, func(s *State) string { return s.Name }),
 			asksText("exit", p.Exit, nil), asksText("enter", p.Enter, nil))
 	}

@@ -1,6 +1,9 @@
 package spec
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Place is a state or a group of states with effects at its border. A step that takes a
 // record into it from outside asks for Enter, one that takes it out asks for Exit. A
@@ -19,8 +22,9 @@ func (p *Place) Has(s *State) bool { return s != nil && slices.Contains(p.States
 // placesKey is the key of the places of a machine.
 type placesKey struct{}
 
-// Places lists the groups that have effects, then the states that do, in the order of the
-// file. They are entered in this order, and left in the reverse one.
+// Places lists the groups that have effects, those of more states first, so that a group in
+// another one stands behind it, and else in the order of the file; then the states that do.
+// They are entered in this order, and left in the reverse one.
 func (m *Machine) Places() []*Place {
 	return Derived(m, placesKey{}, func(m *Machine) (list []*Place) {
 		for _, g := range m.Groups {
@@ -28,6 +32,7 @@ func (m *Machine) Places() []*Place {
 				list = append(list, &Place{g.Pos, g.Name, g.States, g.Enter, g.Exit})
 			}
 		}
+		slices.SortStableFunc(list, func(a, b *Place) int { return cmp.Compare(len(b.States), len(a.States)) })
 		for _, s := range m.States {
 			if len(s.Enter)+len(s.Exit) > 0 {
 				list = append(list, &Place{s.Pos, s.Name, []*State{s}, s.Enter, s.Exit})
