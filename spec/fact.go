@@ -626,6 +626,10 @@ func (p *parser) parseEnum(t *astType, w word) {
 			t.words = append(t.words, value)
 		}
 	}
+	if len(seen) == 1 && len(alternativesOf(w.text[offset:])) == 1 { // a word that holds the |
+		p.at(codeUnknownType, w, "put | between the quotes of two words, e.g. `'to do'|done`", "%s is one word, and an enum has two or more", fold(w.text[offset:]))
+		t.kind = 0
+	}
 }
 
 // alternativesOf splits text at each | that stands in no quotes.

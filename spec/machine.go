@@ -92,6 +92,9 @@ func (m *Machine) Chosen() []Layer {
 	return list
 }
 
+// Alone reports whether the file asks for the pure layer alone: there is no store.
+func (m *Machine) Alone() bool { return slices.Equal(m.Chosen(), []Layer{LayerPure}) }
+
 // Demand says whether a call must carry something.
 type Demand uint8
 

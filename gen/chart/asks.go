@@ -2,15 +2,19 @@ package chart
 
 import "github.com/fsmgen/fsmgen/spec"
 
-// asked says what a step asks for, and what follows it.
-func asked(asks []*spec.Effect, then *spec.OperationRef) []string {
+// asked says what a step asks for, and what follows it. How often an effect is performed is
+// a matter of the store.
+func (c *Chart) asked(asks []*spec.Effect, then *spec.OperationRef) []string {
 	var lines []string
 	for _, e := range asks {
 		how := "at least once"
 		if e.Atomic {
 			how = "in the same transaction"
 		}
-		lines = append(lines, "effect "+e.Name, how)
+		lines = append(lines, "effect "+e.Name)
+		if !c.Machine.Alone() {
+			lines = append(lines, how)
+		}
 		if e.Then != nil {
 			lines = append(lines, "then "+e.Then.Operation.Name)
 		}
@@ -25,7 +29,7 @@ func asked(asks []*spec.Effect, then *spec.OperationRef) []string {
 func (c *Chart) asks(b *spec.Branch, cond string) []string {
 	lines := []string{cond}
 	if c.Detail == Full {
-		lines = append(lines, asked(b.Asks, b.Then)...)
+		lines = append(lines, c.asked(b.Asks, b.Then)...)
 	}
 	return lines
 }

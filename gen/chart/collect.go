@@ -205,7 +205,7 @@ func (c *Chart) step(o *spec.Operation, from []spec.StateRef, to *spec.State) St
 	if o.OnRefusalRecordOnly && len(o.Require) > 0 {
 		lines = append(lines, "or else recorded only")
 	}
-	lines = append(lines, asked(o.Asks, o.Then)...)
+	lines = append(lines, c.asked(o.Asks, o.Then)...)
 	return Step{Operation: o, Lines: lines, from: from, to: to}
 }
 

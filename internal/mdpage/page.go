@@ -6,7 +6,6 @@ package mdpage
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/fsmgen/fsmgen/gen"
@@ -102,7 +101,7 @@ func (p *page) head() {
 }
 
 // alone reports whether the package of the machine has no store.
-func (p *page) alone() bool { return slices.Equal(p.m.Chosen(), []spec.Layer{spec.LayerPure}) }
+func (p *page) alone() bool { return p.m.Alone() }
 
 func requests(m *spec.Machine) string {
 	return map[spec.Demand]string{

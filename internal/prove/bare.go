@@ -31,7 +31,9 @@ func (w *work) absentInput(s *part, branch *spec.Branch, a spec.Assign, against 
 		return
 	}
 	name := "input." + a.Value.Input.Name
-	ways := a.Field.OrWays(a.Value.Text, s.from == nil, branch != nil)
+	ways := slices.DeleteFunc(a.Field.OrWays(a.Value.Text, s.from == nil, branch != nil), func(way string) bool {
+		return s.breaks(way, a.Field, branch)
+	})
 	f := Finding{
 		Code: "FSM304", Pos: a.Value.Pos, Mark: a.Value.Text,
 		Message: fmt.Sprintf("%s: `%s` can be absent where field %s takes it", s.op.Name, name, a.Field.Name),
@@ -63,4 +65,16 @@ func (w *work) absentInput(s *part, branch *spec.Branch, a spec.Assign, against 
 	}
 	w.merged[key] = len(w.report.Findings)
 	w.find(f)
+}
+
+// breaks reports whether a field can be absent where a target wants it, when a value says this
+// of a call without its input.
+func (s *part) breaks(way string, f *spec.Field, branch *spec.Branch) bool {
+	promises := func(st *spec.State) bool {
+		return st != nil && slices.ContainsFunc(st.Present, func(r spec.FieldRef) bool { return r.Field == f })
+	}
+	wanted := f.Type.Optional && slices.ContainsFunc(s.op.Moves(), func(v spec.Move) bool {
+		return v.Source() == s.from && (branch == nil || v.Branch == branch) && promises(v.To)
+	})
+	return wanted && (strings.HasSuffix(way, " or absent") || strings.HasSuffix(way, " or same") && !promises(s.from))
 }

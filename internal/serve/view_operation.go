@@ -15,7 +15,7 @@ func operationOf(m *spec.Machine, o *spec.Operation) operationView {
 	v := operationView{
 		Name: o.Name, Doc: o.Doc, By: by[o.By], Creates: len(o.Creates) > 0, Picks: o.Next != nil, Internal: interp.Internal(m, o),
 		Actor: needsActor(m, o), From: []string{}, To: targetsOf(o), Inputs: []inputView{}, Guards: []guardView{},
-		Effects: effectTexts(&o.Effects), Event: o.Event, Notes: notesOf(o), Place: placeOf(o.Pos, o.Name),
+		Effects: effectTexts(&o.Effects), Event: o.Event, Notes: notesOf(m, o), Place: placeOf(o.Pos, o.Name),
 	}
 	for _, f := range o.From {
 		v.From = append(v.From, f.State.Name)
@@ -131,7 +131,7 @@ func effectTexts(e *spec.Effects) []string {
 }
 
 // notesOf says what else there is to an operation.
-func notesOf(o *spec.Operation) []string {
+func notesOf(m *spec.Machine, o *spec.Operation) []string {
 	list := []string{}
 	for _, b := range o.Choose {
 		when := "otherwise"
@@ -151,7 +151,7 @@ func notesOf(o *spec.Operation) []string {
 			text += " (" + strings.Join(effects, ", ") + ")"
 		}
 		for _, e := range b.Asks {
-			text += "; " + askText(e)
+			text += "; " + askText(m, e)
 		}
 		if b.Then != nil {
 			text += "; then " + b.Then.Operation.Name
@@ -179,14 +179,14 @@ func notesOf(o *spec.Operation) []string {
 		list = append(list, "returns the record that has the same "+strings.Join(names, ", "))
 	}
 	for _, e := range o.Asks {
-		list = append(list, askText(e))
+		list = append(list, askText(m, e))
 	}
 	for _, p := range o.Places {
 		for _, e := range p.Enter {
-			list = append(list, "entering "+p.Name+": "+askText(e))
+			list = append(list, "entering "+p.Name+": "+askText(m, e))
 		}
 		for _, e := range p.Exit {
-			list = append(list, "leaving "+p.Name+": "+askText(e))
+			list = append(list, "leaving "+p.Name+": "+askText(m, e))
 		}
 	}
 	if o.Then != nil {

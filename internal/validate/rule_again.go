@@ -188,7 +188,7 @@ func unwatched(p *Pass) {
 			}
 			hint := fmt.Sprintf("add a `by: system` operation with `from: %s` and `trigger: [after %s]`, or compare %s with `now` in a guard",
 				v.To.Name, f.Name, f.Name)
-			if alone(m) {
+			if m.Alone() {
 				hint = fmt.Sprintf("add a `by: system` operation with `from: %s` and a guard that compares %s with `now`", v.To.Name, f.Name)
 			}
 			p.report(finding{pos: x.Pos, mark: x.Text, related: also(v.To.Pos, "%s is declared here", v.To.Name), hint: hint},

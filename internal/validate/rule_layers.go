@@ -34,7 +34,7 @@ type Left struct {
 // LeftOut lists what a package of the pure layer alone leaves out of a machine, in the
 // order of the file.
 func LeftOut(m *spec.Machine) []Left {
-	if alone(m) {
+	if m.Alone() {
 		return nil // it has nothing that would need one
 	}
 	var list []Left
@@ -87,7 +87,7 @@ func NeedsStore(m *spec.Machine) spec.Diagnostics {
 
 // needsStore reports all of it as an error, in a file that asks for a package without a store.
 func needsStore(p *Pass) {
-	if !alone(p.Machine) {
+	if !p.Machine.Alone() {
 		return
 	}
 	for _, x := range storeNeeds(p.Machine) {
@@ -109,9 +109,6 @@ var effectKeys = map[string]string{
 	"atomic": "there is no transaction",
 	"then":   "nobody delivers it",
 }
-
-// alone reports whether a file asks for a package without a store.
-func alone(m *spec.Machine) bool { return slices.Equal(m.Chosen(), []spec.Layer{spec.LayerPure}) }
 
 // needKind says what becomes of a thing that needs a store, where a flag asks for a
 // package without one.
