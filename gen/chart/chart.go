@@ -156,7 +156,7 @@ func at(m *spec.Machine, d Detail, states []*spec.State) *Chart {
 	}
 	created, timed := creations(m), deadlines(m)
 	borders := map[*spec.State][]string{}
-	if d != Brief {
+	if d == Full {
 		borders = atBorders(m)
 	}
 	for i, s := range m.States {
