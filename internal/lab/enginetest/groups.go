@@ -1,8 +1,10 @@
 package enginetest
 
 import (
+	"hash/fnv"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/internal/lab/world"
@@ -49,12 +51,22 @@ func groups(m *spec.Machine) (rules [][]*spec.Field) {
 	return rules
 }
 
+// ownText is a text of a length that the type takes, and another one for each text.
+func ownText(t spec.Type, text string) string {
+	if !t.FitsLength(text) {
+		h := fnv.New64a()
+		h.Write([]byte(text))
+		text = t.Fitted(strconv.FormatUint(h.Sum64(), 36))
+	}
+	return text
+}
+
 // apart gives a record texts of its own in the fields by which records are grouped, as far as
 // its rules let it.
 func apart(m *spec.Machine, r interp.Record, own string) interp.Record {
 	for i, f := range m.Fields {
 		if v := r.Fields[i]; v.Kind == interp.KindString && grouped(m, f) {
-			if next := r.With(m, f.Name, interp.String(f.Type.Fitted(v.Text+own))); !world.MustHold(m, r) || world.MustHold(m, next) {
+			if next := r.With(m, f.Name, interp.String(ownText(f.Type, v.Text+own))); !world.MustHold(m, r) || world.MustHold(m, next) {
 				r = next
 			}
 		}
@@ -67,7 +79,7 @@ func apartCall(m *spec.Machine, c interp.Call, own string) interp.Call {
 	for _, a := range c.Op.Effects.Set {
 		if in := a.Value.Input; in != nil && grouped(m, a.Field) && c.Inputs[in.Name].Kind == interp.KindString {
 			c.Inputs = maps.Clone(c.Inputs)
-			c.Inputs[in.Name] = interp.String(a.Field.Type.Fitted(c.Inputs[in.Name].Text + own))
+			c.Inputs[in.Name] = interp.String(ownText(a.Field.Type, c.Inputs[in.Name].Text+own))
 		}
 	}
 	return c

@@ -294,7 +294,7 @@ func (p *prompt) attackStep(s oneStep, event literals) {
 		done := func(less bool) bool { return tried[less] || p.bent[fmt.Sprint(s.way, f.Name, less)] > 2 }
 		for _, v := range append(p.k.Values(f), interp.Absent) {
 			if v.Kind == interp.KindString && grouped(p.m, f) { // apart from all others
-				v = interp.String(v.Text + " " + s.after.ID)
+				v = interp.String(ownText(f.Type, v.Text+" "+s.after.ID))
 			}
 			r := with(p.m, s.after, f, v)
 			if v == was || v.Kind == interp.KindAbsent && !f.Type.Optional || !world.MustHold(p.m, r) {
