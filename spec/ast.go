@@ -259,6 +259,7 @@ type astEffect struct {
 type astForbidden struct {
 	pos              Pos
 	from, to, reason word
+	after            bool // from is the word of `after`
 }
 
 type astProbe struct{ name, doc, message word }

@@ -145,7 +145,7 @@ func (r *resolver) expandForbidden() {
 		r.expand(&to)
 		for _, a := range from.words {
 			for _, b := range to.words {
-				out = append(out, &astForbidden{pos: f.pos, from: a, to: b, reason: f.reason})
+				out = append(out, &astForbidden{pos: f.pos, from: a, to: b, reason: f.reason, after: f.after})
 			}
 		}
 	}

@@ -58,6 +58,10 @@ func meaning(m *Machine) string {
 		line("operation %s", operationText(o))
 	}
 	for _, f := range m.Forbidden {
+		if f.After {
+			line("forbidden after %s %s", f.From.State.Name, f.To.State.Name)
+			continue
+		}
 		line("forbidden %s %s", f.From.State.Name, f.To.State.Name)
 	}
 	for _, p := range m.Probes {

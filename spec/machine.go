@@ -530,6 +530,7 @@ func (e *Effect) OfRecord() bool {
 type Forbidden struct {
 	Pos      Pos
 	From, To StateRef
+	After    bool // not one step alone: a record that has been in From never comes to To again
 	Reason   string
 }
 

@@ -99,7 +99,7 @@ func (p *parser) machine(root *node) *astMachine {
 	p.uniques(o, m)
 	p.lookups(o, m)
 	p.operations(o, m)
-	m.forbidden = p.moves(o, "forbidden", true)
+	m.forbidden = p.forbiddenMoves(o)
 	p.projection(o, m)
 	p.probes(o, m)
 	return m
@@ -457,20 +457,43 @@ func (p *parser) probes(o *object, m *astMachine) {
 	}
 }
 
-// moves reads a list of `{from, to}`.
-func (p *parser) moves(o *object, key string, reason bool) []*astForbidden {
-	keys := []string{"from", "to"}
-	if reason {
-		keys = append(keys, "reason")
+// forbiddenMoves reads a list of `{from, to, reason}` and `{after, to, reason}`.
+func (p *parser) forbiddenMoves(o *object) []*astForbidden {
+	var out []*astForbidden
+	for _, n := range p.items(o, "forbidden") {
+		mo := p.object(n, "item of forbidden", "from", "after", "to", "reason")
+		if mo == nil {
+			continue
+		}
+		f := &astForbidden{pos: n.pos, to: mo.word("to"), reason: mo.word("reason")}
+		if f.after = mo.has("after"); f.after {
+			mo.require("to")
+			f.from = mo.word("after")
+		} else {
+			mo.require("from", "to")
+		}
+		switch {
+		case !mo.has("from"):
+		case f.after:
+			p.at(codeTogether, mo.word("from"), "keep `from` for one step, or `after` for every path", "`from` and `after` stand in one line")
+		default:
+			f.from = mo.word("from")
+		}
+		out = append(out, f)
 	}
+	return out
+}
+
+// moves reads a list of `{from, to}`.
+func (p *parser) moves(o *object, key string) []*astForbidden {
 	var out []*astForbidden
 	for _, n := range p.items(o, key) {
-		mo := p.object(n, "item of "+o.at(key), keys...)
+		mo := p.object(n, "item of "+o.at(key), "from", "to")
 		if mo == nil {
 			continue
 		}
 		mo.require("from", "to")
-		out = append(out, &astForbidden{pos: n.pos, from: mo.word("from"), to: mo.word("to"), reason: mo.word("reason")})
+		out = append(out, &astForbidden{pos: n.pos, from: mo.word("from"), to: mo.word("to")})
 	}
 	return out
 }

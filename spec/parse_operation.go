@@ -220,7 +220,7 @@ func (p *parser) projection(o *object, m *astMachine) {
 			}
 		}
 	}
-	q.transitions = p.moves(po, "transitions", false)
+	q.transitions = p.moves(po, "transitions")
 }
 
 func (p *parser) aggregate(q *astProjection, e entry) {

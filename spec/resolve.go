@@ -435,7 +435,7 @@ func (r *resolver) bindForbidden() {
 	for _, a := range r.ast.forbidden {
 		from, to := r.stateRef(a.from), r.stateRef(a.to)
 		if from != nil && to != nil {
-			r.m.Forbidden = append(r.m.Forbidden, &Forbidden{Pos: a.pos, From: *from, To: *to, Reason: a.reason.text})
+			r.m.Forbidden = append(r.m.Forbidden, &Forbidden{Pos: a.pos, From: *from, To: *to, After: a.after, Reason: a.reason.text})
 		}
 	}
 }

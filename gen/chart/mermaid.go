@@ -139,6 +139,9 @@ func (d *mermaid) forbidden() {
 		d.line("note right of %s", n.ID)
 		for _, f := range lines {
 			l := "never to <b>" + f.To.State.Name + "</b>"
+			if f.After {
+				l = "never again to <b>" + f.To.State.Name + "</b>"
+			}
 			if reason := mermaidEscape(f.Reason); reason != "" {
 				l += "#58; " + reason
 			}

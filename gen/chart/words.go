@@ -153,6 +153,9 @@ func fieldNames(rs []spec.FieldRef) []string {
 // neverSentence says what a forbidden move forbids, and why.
 func neverSentence(f *spec.Forbidden) string {
 	s := f.From.State.Name + " → " + f.To.State.Name
+	if f.After {
+		s = f.From.State.Name + " → … → " + f.To.State.Name
+	}
 	if f.Reason != "" {
 		s += ": " + f.Reason
 	}

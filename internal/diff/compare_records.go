@@ -92,7 +92,13 @@ func (c *comparison) unique(o, n *unique) {
 
 // declarations compares what has no rows: forbidden moves and probes.
 func (c *comparison) declarations() {
-	move := func(f *spec.Forbidden) string { return f.From.State.Stored() + " to " + f.To.State.Stored() }
+	move := func(f *spec.Forbidden) string {
+		steps := ""
+		if f.After {
+			steps = " by any number of steps"
+		}
+		return f.From.State.Stored() + " to " + f.To.State.Stored() + steps
+	}
 	for _, p := range pairUp(c.old.Forbidden, c.next.Forbidden, move) {
 		switch {
 		case p.next == nil:

@@ -162,6 +162,10 @@ func (p *page) states() {
 			if f.Reason != "" {
 				why = ": " + text(f.Reason)
 			}
+			if f.After {
+				p.line("- %s to %s, by any number of steps%s", code(f.From.State.Name), code(f.To.State.Name), why)
+				continue
+			}
 			p.line("- %s to %s%s", code(f.From.State.Name), code(f.To.State.Name), why)
 		}
 	}

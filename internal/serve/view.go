@@ -145,6 +145,7 @@ type operationView struct {
 type forbiddenView struct {
 	From   string `json:"from"`
 	To     string `json:"to"`
+	After  bool   `json:"after"` // any number of steps lies between
 	Reason string `json:"reason"`
 	Place  place  `json:"place"`
 }
@@ -250,7 +251,7 @@ func viewOf(m *spec.Machine) *machineView {
 		view.Operations = append(view.Operations, operationOf(m, o))
 	}
 	for _, f := range m.Forbidden {
-		view.Forbidden = append(view.Forbidden, forbiddenView{f.From.State.Name, f.To.State.Name, f.Reason, placeOf(f.Pos, "")})
+		view.Forbidden = append(view.Forbidden, forbiddenView{f.From.State.Name, f.To.State.Name, f.After, f.Reason, placeOf(f.Pos, "")})
 	}
 	if m.Projection != nil {
 		view.Derived = m.Projection.Entity

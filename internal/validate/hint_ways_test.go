@@ -201,6 +201,9 @@ var ways = []way{
 	says("remove the line under `forbidden`").weaker().by(func(e *edit, _ []string) []string {
 		return e.tree(e.d.Related[0].Pos, func(_ *yaml.Node, chain []*yaml.Node) bool { return drop(chain[:len(chain)-1]) })
 	}),
+	says("remove this line under `forbidden`").weaker().by(func(e *edit, _ []string) []string {
+		return e.tree(e.d.Pos, func(_ *yaml.Node, chain []*yaml.Node) bool { return drop(chain[:len(chain)-1]) })
+	}),
 	says("take <> out of `from` of <>").by(tree(func(x *place) bool {
 		op := in(x.root, "operations", x.a[2])
 		if !take(in(op, "from"), x.a[1]) {

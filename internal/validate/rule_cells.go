@@ -54,6 +54,12 @@ everything rolls back. A step that is always refused after the first operation m
 		Doc: `A line under ` + "`forbidden`" + ` states a move that must never become possible, and an operation makes it. One of the two
 lines is wrong. The author of the forbidden line knows which, and its reason helps to decide.`,
 	},
+	{
+		Code: "FSM112", Name: "a path that `after` forbids", Severity: spec.Error, Run: forbiddenPaths,
+		Doc: `A line ` + "`{after: a, to: b}`" + ` under ` + "`forbidden`" + ` says that a record which has been in a never comes to b, and steps lead there. The
+finding lists the shortest way. It looks at states, branches and what can never happen, not at fields: a way that only
+values close is reported, too. Take one of its steps away, or split a state so that the past of a record shows in its name.`,
+	},
 }
 
 func unclassified(p *Pass) {
@@ -231,25 +237,87 @@ func allowedForbidden(p *Pass) {
 	type pair struct{ from, to *spec.State }
 	forbidden := make(map[pair][]*spec.Forbidden)
 	for _, f := range p.Machine.Forbidden {
+		if f.After {
+			continue
+		}
 		forbidden[pair{f.From.State, f.To.State}] = append(forbidden[pair{f.From.State, f.To.State}], f)
 	}
 	for _, v := range p.Machine.Moves() {
 		for _, f := range forbidden[pair{v.Source(), v.To}] {
-			from, op, reason := v.Source().Name, v.Operation.Name, ""
+			reason := ""
 			if f.Reason != "" {
 				reason = ": " + f.Reason
 			}
-			hint, mark, of := fmt.Sprintf("take %s out of `from` of %s", from, op), from, ""
-			if g := v.From.Group; g != nil {
-				mark, of = g.Name, " of "+g.Name
-				hint = fmt.Sprintf("list the states of %s without %s in its place in `from` of %s", g.Name, from, op)
-			}
-			if v.Branch != nil {
-				hint = fmt.Sprintf("keep %s out of the branch in line %d of %s: by its `from`, by its `when`, or by a branch above it", from, v.Branch.Pos.Line, op)
-			}
+			mark, of, hint := outOf(v)
 			hint += ", or remove the line under `forbidden`"
 			p.report(finding{pos: v.From.Pos, mark: mark, related: also(f.Pos, "forbidden here%s", reason), hint: hint},
-				"%s makes the transition %s%s -> %s, which line %d forbids", op, from, of, v.To.Name, f.Pos.Line)
+				"%s makes the transition %s%s -> %s, which line %d forbids", v.Operation.Name, v.Source().Name, of, v.To.Name, f.Pos.Line)
 		}
 	}
+}
+
+// outOf says how to take a move away: what stands in `from`, of which group, and the hint.
+func outOf(v spec.Move) (mark, of, hint string) {
+	from, op := v.Source().Name, v.Operation.Name
+	mark, hint = from, fmt.Sprintf("take %s out of `from` of %s", from, op)
+	if g := v.From.Group; g != nil {
+		mark, of = g.Name, " of "+g.Name
+		hint = fmt.Sprintf("list the states of %s without %s in its place in `from` of %s", g.Name, from, op)
+	}
+	if v.Branch != nil {
+		hint = fmt.Sprintf("keep %s out of the branch in line %d of %s: by its `from`, by its `when`, or by a branch above it", from, v.Branch.Pos.Line, op)
+	}
+	return mark, of, hint
+}
+
+// forbiddenPaths looks for the shortest way along which a record comes to a state after one
+// that rules it out.
+func forbiddenPaths(p *Pass) {
+	var moves []spec.Move
+	for _, v := range p.Machine.Moves() {
+		if v.Source() != nil && v.Source() != v.To {
+			moves = append(moves, v)
+		}
+	}
+	for _, f := range p.Machine.Forbidden {
+		if !f.After {
+			continue
+		}
+		path := shortest(moves, f.From.State, f.To.State)
+		if path == nil {
+			continue
+		}
+		text, last := f.From.State.Name, path[len(path)-1]
+		for _, v := range path {
+			text += " -> " + v.To.Name + " (" + v.Operation.Name + ")"
+		}
+		_, _, hint := outOf(last)
+		p.report(finding{pos: f.Pos, related: also(last.From.Pos, "the last step"), hint: hint + ", or remove this line under `forbidden`"},
+			"%s comes to %s after %s: %s", p.Machine.Entity, f.To.State.Name, f.From.State.Name, text)
+	}
+}
+
+// shortest returns the fewest moves that lead from a state to another one, or back to it; nil
+// when none do.
+func shortest(moves []spec.Move, from, to *spec.State) []spec.Move {
+	came := map[*spec.State]*spec.Move{}
+	for next := []*spec.State{from}; len(next) > 0; next = next[1:] {
+		for i := range moves {
+			v := &moves[i]
+			if v.Source() != next[0] || came[v.To] != nil {
+				continue
+			}
+			came[v.To] = v
+			if v.To != to {
+				next = append(next, v.To)
+				continue
+			}
+			path := []spec.Move{*v}
+			for s := v.Source(); s != from; s = path[0].Source() {
+				path = slices.Insert(path, 0, *came[s])
+			}
+			return path
+		}
+	}
+	return nil
 }

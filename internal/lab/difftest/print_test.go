@@ -59,7 +59,11 @@ func printed(m *spec.Machine) string {
 	}
 	p.section("forbidden", len(m.Forbidden))
 	for _, f := range m.Forbidden {
-		p.line("  - {from: %s, to: %s}", f.From.State.Name, f.To.State.Name)
+		from := "from"
+		if f.After {
+			from = "after"
+		}
+		p.line("  - {%s: %s, to: %s}", from, f.From.State.Name, f.To.State.Name)
 	}
 	p.projection(m.Projection)
 	return p.text.String()

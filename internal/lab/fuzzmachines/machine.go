@@ -122,7 +122,17 @@ func Random(r *rand.Rand) string {
 	m.declarations()
 	m.text.WriteString("operations:\n" + strings.Join(m.ops, ""))
 	m.rest()
-	return m.grouped(m.text.String())
+	return m.ended(m.grouped(m.text.String()))
+}
+
+// ended adds, sometimes, that nothing follows the last state, which is an end.
+func (m *machine) ended(text string) string {
+	last := m.states[len(m.states)-1].name
+	if beside(last).IntN(2) > 0 {
+		return text
+	}
+	const head = "forbidden:\n"
+	return strings.Replace(text, head, fmt.Sprintf("%s  - {after: %s, to: %s}\n", head, last, m.states[0].name), 1)
 }
 
 // stateLists finds lists of two and more states.

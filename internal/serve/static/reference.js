@@ -16,7 +16,7 @@ export function states(app, panel) {
       el("p", {}, place(app, s.place)))),
     m.forbidden.length > 0 && [
       el("h3", {}, "Never possible"),
-      table("Moves that must never become possible", ["from", "to", "reason"], m.forbidden.map((f) => [f.from, f.to, f.reason]))],
+      table("Moves that must never become possible", ["from", "to", "reason"], m.forbidden.map((f) => [f.from, f.after ? f.to + ", by any number of steps" : f.to, f.reason]))],
     el("h3", {}, "Fields"),
     table("Fields of the record", ["field", "type", "about"], m.fields.map((f) => [f.name, el("code", {}, f.type), f.doc || ""])));
 }
