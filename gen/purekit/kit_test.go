@@ -91,6 +91,10 @@ func TestChecks(t *testing.T) {
 			[]error{checkText("a"), checkOptionalText(Some("a")), checkOptionalText(Optional[string]{}), checkCharacters("")},
 			[]error{checkText(""), checkText("a\x00"), checkText("\xff"), checkOptionalText(Some("")), checkOptionalText(Some("\x00"))},
 		},
+		"length": {
+			[]error{checkLength("ab", 2, 3), checkLength("äöü", 2, 3), checkLength(strings.Repeat("a", 99), 2, 0)},
+			[]error{checkLength("ä", 2, 3), checkLength("abcd", 2, 3), checkLength("a", 2, 0)},
+		},
 		"actor": {[]error{checkActor(strings.Repeat("a", 255))}, []error{checkActor(strings.Repeat("a", 256)), checkActor(""), checkActor("\xff")}},
 		"time": {
 			[]error{checkTime(time.Now()), checkOptionalTime(Optional[time.Time]{}), checkOptionalTime(Some(time.Time{}))},
