@@ -60,7 +60,8 @@ func (p *pure) byName(f *jen.File) {
 	refuses := []string{"an unknown operation"}
 	if members != nil {
 		f.Line()
-		f.Add(doc(fmt.Sprintf("%s is what [%s.%s] hands to the method of an operation.", call, p.n.Record, do))).Type().Id(call).Struct(members...)
+		f.Add(doc(fmt.Sprintf("%s is what [%s.%s] hands to the method of an operation.", call, p.n.Record,
+			do))).Type().Id(call).Struct(members...)
 		params += ", call " + call
 		if inputs {
 			refuses = append(refuses, "an input that is unknown, missing or of another type")

@@ -59,7 +59,8 @@ func (p *pure) effects(f *jen.File) {
 	p.effectTable(f)
 	f.Line()
 	f.Add(doc("Effects lists the effects that the step asks for, in the order in which they are performed. All events share the list: do not change it.")).
-		Func().Params(raw("e Event")).Id("Effects").Params().Index().String().Block(jen.Return(raw("effectsOf[%s]", p.moveOf("e.path", "e.From", "e.To"))))
+		Func().Params(raw("e Event")).Id("Effects").Params().Index().String().Block(jen.Return(raw("effectsOf[%s]",
+		p.moveOf("e.path", "e.From", "e.To"))))
 	f.Line()
 	f.Add(doc("Perform performs the effects that the step asks for, in their order. Nothing calls it but the program.")).
 		Func().Params(raw("e Event")).Id("Perform").Params(raw("record %s, fx Effects", p.n.Record)).Block(

@@ -225,9 +225,11 @@ func (e *operationEmitter) input(in *spec.Input) {
 		case lo == nil && hi == nil:
 		case optional:
 			e.add(jen.If(raw("value, ok := %s.Get()", name), raw("ok")).Block(
-				jen.If(raw("err := %s", lengthCheck(e.n, "value", lo, hi)), raw("err != nil")).Block(e.fail("refuseInput", ", %q, err.Error()", in.Name))))
+				jen.If(raw("err := %s", lengthCheck(e.n, "value", lo, hi)), raw("err != nil")).Block(e.fail("refuseInput",
+					", %q, err.Error()", in.Name))))
 		default:
-			e.add(jen.If(raw("err := %s", lengthCheck(e.n, name, lo, hi)), raw("err != nil")).Block(e.fail("refuseInput", ", %q, err.Error()", in.Name)))
+			e.add(jen.If(raw("err := %s", lengthCheck(e.n, name, lo, hi)), raw("err != nil")).Block(e.fail("refuseInput",
+				", %q, err.Error()", in.Name)))
 		}
 	case spec.KindTime:
 		if optional {

@@ -136,7 +136,8 @@ func (e *testEmitter) reach() {
 	} else {
 		e.line("Descriptor: &descriptor, Check: %s, Fold: %s, Ends: fsmcases.Ends(States()),", n.ours("package", "Check"), n.ours("package", "Fold"))
 	}
-	e.line("Equal: %s.%s, Can: %s.%s, Possible: %s.%s, Pure: testPure,", n.Record, n.ours("record", "Equal"), n.Record, n.ours("record", "Can"),
+	e.line("Equal: %s.%s, Can: %s.%s, Possible: %s.%s, Pure: testPure,", n.Record, n.ours("record", "Equal"), n.Record,
+		n.ours("record", "Can"),
 		n.Record, n.ours("record", "Possible"))
 	if n.alone && e.m.AllAsks() != nil {
 		e.line("Perform: func(event any, r %s) (done []string) {", n.Record)

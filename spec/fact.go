@@ -488,7 +488,8 @@ func (p *parser) parseType(w word) astType {
 		if near == "" {
 			near = p.nearest(text, typeNames)
 		}
-		d := p.at(codeUnknownType, w, didYouMean(near, "types", append(typeNames[:len(typeNames):len(typeNames)], "int 1..5", "string 1..64", "two or more words divided by |")), "unknown type %q", text)
+		d := p.at(codeUnknownType, w, didYouMean(near, "types", append(typeNames[:len(typeNames):len(typeNames)], "int 1..5",
+			"string 1..64", "two or more words divided by |")), "unknown type %q", text)
 		if near != "" && t.optional {
 			d.fix(w, "optional "+near)
 		} else {
@@ -627,7 +628,8 @@ func (p *parser) parseEnum(t *astType, w word) {
 		}
 	}
 	if len(seen) == 1 && len(alternativesOf(w.text[offset:])) == 1 { // a word that holds the |
-		p.at(codeUnknownType, w, "put | between the quotes of two words, e.g. `'to do'|done`", "%s is one word, and an enum has two or more", fold(w.text[offset:]))
+		p.at(codeUnknownType, w, "put | between the quotes of two words, e.g. `'to do'|done`",
+			"%s is one word, and an enum has two or more", fold(w.text[offset:]))
 		t.kind = 0
 	}
 }

@@ -32,7 +32,8 @@ operations:
 	}{
 		{nil, 0, "", ""},
 		{[][2]string{{"low", "size"}}, 1, "choose another word", "compare terms"},
-		{[][2]string{{"size: input}, inc", "size: input or default}, inc"}}, 1, "write `input` or `input or same`, or give the field a `default`", "absent"},
+		{[][2]string{{"size: input}, inc", "size: input or default}, inc"}}, 1,
+			"write `input` or `input or same`, or give the field a `default`", "absent"},
 		{[][2]string{{"size: input}}\n", "size: input or reject}}\n"}}, 1, "write `input`", "or same"},
 		{[][2]string{{"size: input}, inc", "size: note}, inc"}}, 1, "take the value from an input", "size optional"},
 		{[][2]string{{"increment: [n]", "increment: [n], decrement: [note]"}}, 1, "make the field a counter", "did you mean"},

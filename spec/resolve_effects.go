@@ -56,7 +56,8 @@ func (r *resolver) imply(o *Operation, s astAssign, member, branch bool) {
 			"input %s of operation %s is %s and cannot be set into field %s, %s", in.Name, o.Name, article(in.Type.Kind.String()), f.Name, article(t.Kind.String())).
 			related(in.Pos, "the input")
 	case in.Type.Optional && !t.Optional:
-		r.at(codeValue, s.value.text, orWays(f, s.value, len(o.Creates) > 0, branch), "input %s of operation %s is optional, and `input` needs one", in.Name, o.Name).
+		r.at(codeValue, s.value.text, orWays(f, s.value, len(o.Creates) > 0, branch),
+			"input %s of operation %s is optional, and `input` needs one", in.Name, o.Name).
 			related(in.Pos, "the input")
 	case !in.Type.Optional && t.Optional:
 		r.at(codeValue, s.value.text, "write `input`, or make the input optional everywhere", "input %s of operation %s is required, so %q does not fit", in.Name, o.Name, s.value.text.text).
@@ -199,7 +200,8 @@ func (r *resolver) addition(o *Operation, a *astOperation, f *Field, s astAssign
 	}
 	switch s.value.kind {
 	case ValueInputOrAbsent, ValueInputOrSame, ValueInputOrDefault:
-		r.at(codeValue, s.value.text, "write `"+s.value.input()+"`, on a branch also `"+s.value.input()+" or reject`", "a member of set %s must be there", f.Name)
+		r.at(codeValue, s.value.text, "write `"+s.value.input()+"`, on a branch also `"+s.value.input()+" or reject`",
+			"a member of set %s must be there", f.Name)
 		return Value{}, false
 	}
 	return r.value(o, a, f, Type{Kind: KindString}, s.value)
@@ -303,7 +305,8 @@ func (r *resolver) inputValue(o *Operation, a *astOperation, f *Field, t Type, v
 		return out, false
 	}
 	if !in.Type.Optional && v.kind != ValueInput {
-		d := r.at(codeValue, v.text, "write `"+v.input()+"`, or make the input optional", "input %s is required, so %q does not fit", name, v.text.text)
+		d := r.at(codeValue, v.text, "write `"+v.input()+"`, or make the input optional",
+			"input %s is required, so %q does not fit", name, v.text.text)
 		d.related(in.Pos, "the input")
 		d.fix(v.text, v.input())
 		return out, false

@@ -108,7 +108,8 @@ func TestLiftByName(t *testing.T) {
 		{lift.OpCall, lift.Call{Inputs: in("to", 3)}, "lift: call in state idle: the input is invalid: to: it is of type int, expected int64"},
 		{lift.OpCall, lift.Call{Inputs: in("to", "3")}, "lift: call in state idle: the input is invalid: to: it is of type string, expected int64"},
 		{lift.OpCall, lift.Call{Inputs: in("to", int64(5))}, "lift: call in state idle: the input is invalid: to: expected 1 to 4"},
-		{lift.OpCall, lift.Call{Inputs: in("to", int64(3), "b", 1, "a", 1)}, "lift: call in state idle: the input is invalid: a: the operation has no such input"},
+		{lift.OpCall, lift.Call{Inputs: in("to", int64(3), "b", 1, "a", 1)},
+			"lift: call in state idle: the input is invalid: a: the operation has no such input"},
 		{lift.OpHalt, lift.Call{Inputs: in("why", 1)}, "lift: halt in state idle: the input is invalid: why: the operation has no such input"},
 		{lift.OpDepart, lift.Call{}, "lift: depart in state idle: the input is invalid: now: it is required and zero"},
 	} {

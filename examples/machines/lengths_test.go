@@ -43,7 +43,8 @@ func TestLengths(t *testing.T) {
 		}
 		other := out.Record
 		other.ID, other.Currency = "p2", "eu"
-		if _, err := m.Core().Import(t.Context(), other, fsm.Call{RequestID: "3", Actor: "root", Reason: "moved"}); !errors.Is(err, fsm.ErrInvariant) {
+		if _, err := m.Core().Import(t.Context(), other, fsm.Call{RequestID: "3", Actor: "root", Reason: "moved"}); !errors.Is(err,
+			fsm.ErrInvariant) {
 			t.Errorf("%s: a currency of two letters is imported: %v", name, err)
 		}
 		erased := audit.RedactOptions{Fields: []string{"currency"}, Actor: "root", Reason: "asked"}

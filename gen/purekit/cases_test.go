@@ -94,7 +94,8 @@ var testedDoor = testedPackage[door]{
 	Moves: map[string]string{"make": "(new) -> open", "lock": "open -> locked, locked -> (recorded)"},
 	Cases: []testCase{
 		{Do: "make", Want: "make: (new) -> open"},
-		{In: "open", Do: "lock", With: `{"owner":"@@ben","until":"@now+1h"}`, Want: "lock: open -> locked", After: `{"owner":"@@ben","until":"@now+1h"}`, Asks: "bolt, ring"},
+		{In: "open", Do: "lock", With: `{"owner":"@@ben","until":"@now+1h"}`, Want: "lock: open -> locked",
+			After: `{"owner":"@@ben","until":"@now+1h"}`, Asks: "bolt, ring"},
 		{In: "open", Do: "lock", With: `{"owner":"ben"}`, By: "-", Want: "refused actor_missing"},
 		{In: "open", Do: "lock", At: "@2025-01-01T00:00:00Z", Others: map[string]int64{"full": 1}, Want: "refused guard full (full)"},
 		{In: "locked", Given: `{"until":"@zero"}`, Do: "lock", At: "@now-1µs", Want: "lock: locked -> (recorded)"},

@@ -47,8 +47,12 @@ func TestCallInputs(t *testing.T) {
 		"none: it is required and missing":                     func(c *callInputs) { inputOf[string](c, "none") },
 		"now: it is required and zero":                         func(c *callInputs) { needTime(c, time.Time{}) },
 		"few: the call does not say how many others there are": func(c *callInputs) { countOf(c, nil, "few") },
-		"first: is wrong":                                      func(c *callInputs) { c.wrong("first", "is wrong"); c.wrong("second", "is wrong") },
-		"blue: the operation has no such input":                func(c *callInputs) { c.known = []string{"n", "none", "red", "text"} },
+		"first: is wrong": func(c *callInputs) {
+			c.wrong("first",
+				"is wrong")
+			c.wrong("second", "is wrong")
+		},
+		"blue: the operation has no such input": func(c *callInputs) { c.known = []string{"n", "none", "red", "text"} },
 	} {
 		c := callInputs{inputs: read, known: []string{"n", "none", "red", "text", "blue"}}
 		if wrong(&c); c.complete() || c.name+": "+c.problem != want {

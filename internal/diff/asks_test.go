@@ -121,10 +121,13 @@ func TestBorders(t *testing.T) {
 		old, next parts
 		want      string
 	}{
-		"to another state":     {parts{"enter: {name: bin}", "  g: [b]", "b"}, parts{"enter: {name: bin}", "  g: [b]", "c"}, gone},
-		"a group moves away":   {parts{"", group("b"), "c"}, parts{"", group("c"), "c"}, "FSM712 two no longer has the effect bin; FSM710 group g has other states: other steps ask for its effects"},
-		"to the state":         {parts{"", group("b"), "b"}, parts{"enter: {name: bin}", "  g: [b]", "b"}, "FSM710 entering b has the effect bin; FSM710 entering g no longer has the effect bin"},
-		"groups change places": {parts{"", two("g", "h"), "b"}, parts{"", two("h", "g"), "b"}, "FSM710 groups stand in another order, h, g: where a step crosses several, their effects run in that order"},
+		"to another state": {parts{"enter: {name: bin}", "  g: [b]", "b"}, parts{"enter: {name: bin}", "  g: [b]", "c"}, gone},
+		"a group moves away": {parts{"", group("b"), "c"}, parts{"", group("c"), "c"},
+			"FSM712 two no longer has the effect bin; FSM710 group g has other states: other steps ask for its effects"},
+		"to the state": {parts{"", group("b"), "b"}, parts{"enter: {name: bin}", "  g: [b]", "b"},
+			"FSM710 entering b has the effect bin; FSM710 entering g no longer has the effect bin"},
+		"groups change places": {parts{"", two("g", "h"), "b"}, parts{"", two("h", "g"), "b"},
+			"FSM710 groups stand in another order, h, g: where a step crosses several, their effects run in that order"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -211,8 +211,10 @@ func acting(m, other *spec.Machine) (names []string) {
 // border compares the effects at one border, as those of an operation. What is lost there is
 // told of the operations that lose it.
 func (c *comparison) border(old, next spec.Pos, name string, oldEnter, enter, oldExit, exit []*spec.Effect) {
-	c.asks(&spec.Operation{Pos: old, Name: "entering " + name, Asks: oldEnter}, &spec.Operation{Pos: next, Name: "entering " + name, Asks: enter}, "FSM710")
-	c.asks(&spec.Operation{Pos: old, Name: "leaving " + name, Asks: oldExit}, &spec.Operation{Pos: next, Name: "leaving " + name, Asks: exit}, "FSM710")
+	c.asks(&spec.Operation{Pos: old, Name: "entering " + name, Asks: oldEnter}, &spec.Operation{Pos: next,
+		Name: "entering " + name, Asks: enter}, "FSM710")
+	c.asks(&spec.Operation{Pos: old, Name: "leaving " + name, Asks: oldExit}, &spec.Operation{Pos: next,
+		Name: "leaving " + name, Asks: exit}, "FSM710")
 }
 
 func stateSet(list []*spec.State) []string {

@@ -65,7 +65,8 @@ func TestInputsLeftOut(t *testing.T) {
 		{"a branch that rejects comes first", world(11), interp.Call{ID: "a"}, "", interp.CodeGuard},
 		{"no pick goes past it", world(5, 20), interp.Call{}, "", interp.CodeInvalidInput},
 		{"a pick stops before it", world(2, 5), interp.Call{}, "a", ""},
-		{"a pick passes over what a branch rejects", world(20, 30), interp.Call{Inputs: in{"who": interp.String("x")}}, "", interp.CodeNothingToDo},
+		{"a pick passes over what a branch rejects", world(20, 30), interp.Call{Inputs: in{"who": interp.String("x")}}, "",
+			interp.CodeNothingToDo},
 	} {
 		c := tt.call
 		c.Op, c.Actor, c.At = m.Operation("pick"), "w1", t0

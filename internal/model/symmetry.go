@@ -42,7 +42,8 @@ func (p *pools) nameless(names []string) []string {
 	var list []string
 	for _, s := range names {
 		in := func(t spec.Type) bool {
-			return slices.ContainsFunc(slices.Collect(maps.Values(p.consts)), func(texts []string) bool { return slices.Contains(texts, fitted(t, s)) })
+			return slices.ContainsFunc(slices.Collect(maps.Values(p.consts)),
+				func(texts []string) bool { return slices.Contains(texts, fitted(t, s)) })
 		}
 		if !in(spec.Type{}) && !slices.ContainsFunc(slices.Collect(maps.Values(p.lengths)), in) {
 			list = append(list, s)

@@ -48,7 +48,8 @@ func drawn(rnd *rand.Rand) string {
 	one := func(list ...string) string { return list[rnd.IntN(len(list))] }
 	low := rnd.IntN(4)
 	line("fsm: 1\nmachine: d\nentity: D\nrequests: {request_id: none, expected_rev: none}\notherwise: reject\nfields:")
-	line("  n: int %d..%d\n  k: optional int\n  a: string\n  b: optional string\n  c: "+one("optional string", "optional string 2..2", "optional string 3..9", "optional string 1..1"), low, low+1+rnd.IntN(6))
+	line("  n: int %d..%d\n  k: optional int\n  a: string\n  b: optional string\n  c: "+one("optional string",
+		"optional string 2..2", "optional string 3..9", "optional string 1..1"), low, low+1+rnd.IntN(6))
 	line("  flag: bool\n  word: optional red|green|blue\n  due: optional time\n  at: optional time")
 	line("  tries: {type: counter, changed_by: [o0, o1, o2, o3, count]}")
 	line("states:\n  s0: {}\n  s1: {}\n  s2: {}\n  end: {terminal: true}\nguards:")

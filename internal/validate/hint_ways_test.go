@@ -590,24 +590,3 @@ var unstated = tree(func(x *place) bool {
 
 // instead says what becomes of a field when its input is left out.
 func instead(e *edit, a []string) []string { return []string{e.put(a[1] + " or " + a[2])} }
-
-// fewer writes a guard with `none` as one with `fewer`.
-var fewer = tree(func(x *place) bool {
-	g := in(x.root, "guards", x.e.word())
-	for i := 0; i < len(g.Content); i += 2 {
-		if g.Content[i].Value == "none" {
-			g.Content[i].Value = "fewer"
-			*in(g.Content[i+1], "than") = *value("1")
-			return true
-		}
-	}
-	return false
-})
-
-// listed moves what is set under another key, which only names the field.
-func listed(key string) func(*edit, []string) []string {
-	return tree(func(x *place) bool {
-		op := enclosingOf(x.chain, "set")
-		return drop(x.chain) && op != nil && push(in(op, key), x.a[1])
-	})
-}

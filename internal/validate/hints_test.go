@@ -338,3 +338,24 @@ func take(n *yaml.Node, text string) bool {
 	n.Content = slices.Delete(n.Content, i, i+1)
 	return true
 }
+
+// fewer writes a guard with `none` as one with `fewer`.
+var fewer = tree(func(x *place) bool {
+	g := in(x.root, "guards", x.e.word())
+	for i := 0; i < len(g.Content); i += 2 {
+		if g.Content[i].Value == "none" {
+			g.Content[i].Value = "fewer"
+			*in(g.Content[i+1], "than") = *value("1")
+			return true
+		}
+	}
+	return false
+})
+
+// listed moves what is set under another key, which only names the field.
+func listed(key string) func(*edit, []string) []string {
+	return tree(func(x *place) bool {
+		op := enclosingOf(x.chain, "set")
+		return drop(x.chain) && op != nil && push(in(op, key), x.a[1])
+	})
+}

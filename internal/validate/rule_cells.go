@@ -265,7 +265,8 @@ func outOf(v spec.Move) (mark, of, hint string) {
 		hint = fmt.Sprintf("list the states of %s without %s in its place in `from` of %s", g.Name, from, op)
 	}
 	if v.Branch != nil {
-		hint = fmt.Sprintf("keep %s out of the branch in line %d of %s: by its `from`, by its `when`, or by a branch above it", from, v.Branch.Pos.Line, op)
+		hint = fmt.Sprintf("keep %s out of the branch in line %d of %s: by its `from`, by its `when`, or by a branch above it",
+			from, v.Branch.Pos.Line, op)
 	}
 	return mark, of, hint
 }

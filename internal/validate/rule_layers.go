@@ -97,7 +97,8 @@ func needsStore(p *Pass) {
 	}
 	for _, e := range p.Machine.AllEffects() {
 		for _, k := range e.More {
-			storeNeed{pos: k.Pos, mark: k.Name, hint: "take it out of the file", text: fmt.Sprintf("`%s` of the effect %s: %s", k.Name, e.Name, effectKeys[k.Name]),
+			storeNeed{pos: k.Pos, mark: k.Name, hint: "take it out of the file", text: fmt.Sprintf("`%s` of the effect %s: %s",
+				k.Name, e.Name, effectKeys[k.Name]),
 				fix: p.Machine.Without(k.Pos)}.report(p)
 		}
 	}
@@ -137,8 +138,9 @@ var leftKinds = [...]struct{ one, many, instead string }{
 	leftDedupe:     {one: "`dedupe_by` of <>, which gives the record that is there already", many: "`dedupe_by` of <>, which give the record that is there already", instead: "look for it before you make one"},
 	leftNext:       {one: "`next` of <>, which picks the record", many: "`next` of <>, which pick the record", instead: "choose one, and call the method on it"},
 	leftTrigger:    {one: "the trigger of <>, which runs it by the clock", many: "the triggers of <>, which run them by the clock", instead: "call the method when its time has come"},
-	leftEffect:     {one: "the delivery of the effect <>", many: "the delivery of the effects <>", instead: "call `Perform` of the event when the method has returned"},
-	leftThen:       {one: "`then` of <>", many: "`then` of <>", instead: "call the second method when the first one has returned"},
+	leftEffect: {one: "the delivery of the effect <>", many: "the delivery of the effects <>",
+		instead: "call `Perform` of the event when the method has returned"},
+	leftThen: {one: "`then` of <>", many: "`then` of <>", instead: "call the second method when the first one has returned"},
 }
 
 // storeNeed is one thing that needs a store.
@@ -152,7 +154,8 @@ type storeNeed struct {
 }
 
 func (x storeNeed) report(p *Pass) {
-	p.report(finding{pos: x.pos, mark: x.mark, hint: x.hint + ", or generate the durable layer too", fix: x.fix}, "a pure package cannot have %s", x.text)
+	p.report(finding{pos: x.pos, mark: x.mark, hint: x.hint + ", or generate the durable layer too", fix: x.fix},
+		"a pure package cannot have %s", x.text)
 }
 
 // storeNeeds lists what of a machine needs a store.

@@ -102,7 +102,8 @@ func impossible(p *Pass, op *spec.Operation, f follower) {
 			p.report(at("make the input optional, or set the field to a value that needs none"),
 				"%s needs the input %s, and a step of `then` has none", next.Name, in.Name)
 		case rejects[in]:
-			p.report(at("set the field to a value that needs no input"), "a branch of %s refuses without the input %s, and a step of `then` has none", next.Name, in.Name)
+			p.report(at("set the field to a value that needs no input"),
+				"a branch of %s refuses without the input %s, and a step of `then` has none", next.Name, in.Name)
 		}
 	}
 	if cycle := thenCycle(op, next); cycle != nil {

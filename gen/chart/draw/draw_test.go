@@ -267,7 +267,8 @@ func TestWrap(t *testing.T) {
 	if got := lineText.width("日本"); got != 2*lineText.size {
 		t.Errorf("what the font lacks is %v wide, not two letters", got)
 	}
-	if got := lineText.wrap("ab "+strings.Repeat("W", 30), 120); len(got) < 4 || got[0] != "ab" || strings.Join(got[1:], "") != strings.Repeat("W", 30) {
+	if got := lineText.wrap("ab "+strings.Repeat("W", 30), 120); len(got) < 4 || got[0] != "ab" || strings.Join(got[1:],
+		"") != strings.Repeat("W", 30) {
 		t.Errorf("a word wider than the line: %q", got)
 	}
 	if got := lineText.wrap("\u4e00\u4e01", 1); len(got) != 1 {

@@ -31,7 +31,8 @@ func looplabATM(now time.Time, act func(string)) Device {
 	}
 	d.FSM = fsm.NewFSM("pin_wanted", fsm.Events{
 		on("right", "menu", "pin_wanted"), on("wrong", "kept", "pin_wanted"), on("withdraw", "paying", "menu"),
-		on("dispensed", "menu", "paying"), on("jammed", "menu", "paying"), on("eject", "returned", waiting...), on("time_out", "returned", waiting...),
+		on("dispensed", "menu", "paying"), on("jammed", "menu", "paying"), on("eject", "returned", waiting...), on("time_out",
+			"returned", waiting...),
 	}, fsm.Callbacks{
 		"before_withdraw": func(_ context.Context, e *fsm.Event) {
 			if a := e.Args[0].(int); a < 1 || a > balance {

@@ -61,7 +61,8 @@ var Walks = map[string][]Step{
 	},
 	"atm": {
 		{"withdraw", 10, 0}, {"enter_pin", "1", 0}, {"enter_pin", "1234", 0}, {"withdraw", 101, 0}, {"withdraw", 30, 0}, {"eject", nil, 0},
-		{"jammed", nil, 5}, {"withdraw", 20, 0}, {"dispensed", 80, 9}, {"dispensed", 70, 0}, {"time_out", nil, 29}, {"time_out", nil, 1}, {"eject", nil, 0},
+		{"jammed", nil, 5}, {"withdraw", 20, 0}, {"dispensed", 80, 9}, {"dispensed", 70, 0}, {"time_out", nil, 29}, {"time_out",
+			nil, 1}, {"eject", nil, 0},
 	},
 	"light": {
 		{"tick", nil, 9}, {"tick", nil, 1}, {"press", nil, 0}, {"repair", nil, 0}, {"tick", nil, 1}, {"tick", nil, 3}, {"press", nil, 0},

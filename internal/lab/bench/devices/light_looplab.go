@@ -30,7 +30,8 @@ func looplabLight(now time.Time, act func(string)) Device {
 		return func(context.Context, *fsm.Event) { d.until = d.now.Add(long); d.act(what) }
 	}
 	d.FSM = fsm.NewFSM("go", fsm.Events{
-		on("tick", "caution", "go"), on("tick", "walk", "caution"), on("tick", "clear", "walk"), on("tick", "ready", "clear"), on("tick", "go", "ready"),
+		on("tick", "caution", "go"), on("tick", "walk", "caution"), on("tick", "clear", "walk"), on("tick", "ready",
+			"clear"), on("tick", "go", "ready"),
 		on("fault", "flashing", "go", "caution", "walk", "clear", "ready"), on("repair", "ready", "flashing"),
 	}, fsm.Callbacks{
 		"enter_go": shows("green", 10*time.Second), "enter_caution": shows("amber", 3*time.Second),

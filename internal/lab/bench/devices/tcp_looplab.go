@@ -15,9 +15,11 @@ func looplabTCP(now time.Time, act func(string)) Device {
 		on("receive_ack", "time_wait", "closing"), on("receive_ack", "closed", "last_ack"),
 		on("receive_fin", "close_wait", "established", "syn_received"), on("receive_fin", "closing", "fin_wait_1"),
 		on("receive_fin", "time_wait", "fin_wait_2"),
-		on("close", "closed", "listen", "syn_sent"), on("close", "fin_wait_1", "syn_received", "established"), on("close", "last_ack", "close_wait"),
+		on("close", "closed", "listen", "syn_sent"), on("close", "fin_wait_1", "syn_received", "established"), on("close",
+			"last_ack", "close_wait"),
 		on("time_out", "closed", "time_wait"),
-		on("reset", "closed", "syn_sent", "syn_received", "established", "fin_wait_1", "fin_wait_2", "close_wait", "closing", "last_ack", "time_wait"),
+		on("reset", "closed", "syn_sent", "syn_received", "established", "fin_wait_1", "fin_wait_2", "close_wait", "closing",
+			"last_ack", "time_wait"),
 	}, nil)
 	return d
 }
