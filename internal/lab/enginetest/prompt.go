@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -28,7 +29,8 @@ type prompt struct {
 	enforce string // how much the database refuses by itself
 	dialect string
 	tx      *sql.Tx
-	bare    bool // the triggers are gone
+	known   map[string]*sql.Stmt // SQLite: by the text without its values; reading one with its triggers takes longer than running it
+	bare    bool                 // the triggers are gone
 	tried   int
 	wrong   int
 	bent    map[string]int // how often a field was changed to another value, by way
@@ -77,6 +79,8 @@ func atPrompt[R any](s *world.Suite[R], t *testing.T, st world.Store, rows []int
 			p.must("PRAGMA recursive_triggers = 0")
 			defer p.must("PRAGMA recursive_triggers = 1")
 		}
+		p.known = map[string]*sql.Stmt{}
+		defer p.forget()
 		attack(p)
 		return errTakenBack
 	})
@@ -99,10 +103,80 @@ func (p *prompt) errorf(format string, args ...any) {
 func (p *prompt) must(statements ...string) {
 	p.t.Helper()
 	for _, text := range statements {
-		if _, err := p.tx.ExecContext(context.Background(), text); err != nil {
+		if err := p.run(text); err != nil {
 			p.t.Fatalf("%v\n%s", err, text)
 		}
 	}
+}
+
+// run runs a statement. In SQLite its values are bound, so that those of one form are read once.
+func (p *prompt) run(text string) error {
+	ctx := context.Background()
+	if p.dialect != "sqlite" || p.known == nil {
+		_, err := p.tx.ExecContext(ctx, text)
+		return err
+	}
+	form, args := bound(text)
+	stmt := p.known[form]
+	if stmt == nil {
+		var err error
+		if stmt, err = p.tx.PrepareContext(ctx, form); err != nil {
+			return err
+		}
+		p.known[form] = stmt
+	}
+	_, err := stmt.ExecContext(ctx, args...)
+	return err
+}
+
+// bound takes texts, whole numbers and NULL out of a statement of SQLite.
+func bound(text string) (form string, args []any) {
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		end := i + 1
+		switch c := text[i]; {
+		case c == '\'' || c == '"':
+			for end < len(text) && (text[end] != c || end+1 < len(text) && text[end+1] == c) {
+				if text[end] == c {
+					end++
+				}
+				end++
+			}
+			end++
+		case word(c):
+			for end < len(text) && (word(text[end]) || text[end] == '.') {
+				end++
+			}
+			if end < len(text) && text[end] == '\'' { // x'61' stays as it is
+				end += strings.IndexByte(text[end+1:], '\'') + 2
+			}
+		}
+		part := text[i:end]
+		n, err := strconv.ParseInt(part, 10, 64)
+		switch i = end; {
+		case part == "NULL":
+			args = append(args, nil)
+		case part[0] == '\'':
+			args = append(args, strings.ReplaceAll(part[1:len(part)-1], "''", "'"))
+		case err == nil && !strings.HasSuffix(b.String(), "-"):
+			args = append(args, n)
+		default:
+			b.WriteString(part)
+			continue
+		}
+		b.WriteByte('?')
+	}
+	return b.String(), args
+}
+
+func word(c byte) bool { return c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+// forget closes the statements that were read.
+func (p *prompt) forget() {
+	for _, stmt := range p.known {
+		_ = stmt.Close()
+	}
+	p.known = nil
 }
 
 // try runs statements and takes them back. It returns which one was refused,
@@ -117,7 +191,7 @@ func (p *prompt) try(statements ...string) (int, error) {
 	}
 	at, failed := len(statements), error(nil)
 	for i, text := range statements {
-		if _, failed = p.tx.ExecContext(context.Background(), text); failed != nil {
+		if failed = p.run(text); failed != nil {
 			at = i
 			break
 		}
