@@ -21,9 +21,11 @@ import (
 
 const path = "github.com/fsmgen/fsmgen"
 
-// Fast are the flags for modules named example.com/… that are compiled to be thrown
-// away: nobody measures or debugs them.
-var Fast = []string{"-gcflags=example.com/...=-N -l -dwarf=false", "-ldflags=-s -w"}
+// Fast are the flags for modules named example.com/…, or outside/… below this one, that are
+// compiled to be thrown away: nobody measures or debugs them.
+var Fast = []string{
+	"-gcflags=example.com/...=-N -l -dwarf=false", "-gcflags=" + path + "/outside/...=-N -l -dwarf=false", "-ldflags=-s -w",
+}
 
 // Root returns the folder of this module.
 func Root(t testing.TB) string {
