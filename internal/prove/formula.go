@@ -1,14 +1,22 @@
 package prove
 
 // formula is a condition in negation normal form. The literals are boolean
-// atoms (a value is present, a member is in a set) and differences of numbers
-// (x - y <= c, x - y == c), where number 0 is the constant zero.
+// atoms (a value is present, a member is in a set), differences of numbers
+// (x - y <= c, x - y == c), where number 0 is the constant zero, and sums of
+// numbers that no difference says.
 type formula struct {
 	op   formulaOp
 	kids []formula // and, or
 	v    int       // isTrue, isFalse: the boolean atom
 	x, y int       // atMost, equal: the numbers
-	c    int64     // atMost, equal: the constant
+	c    int64     // atMost, equal, linear: the constant
+	sum  []addend  // linear: the numbers, each one once, by their order
+}
+
+// addend is a number with its factor in a sum.
+type addend struct {
+	num    int
+	factor int64
 }
 
 type formulaOp uint8
@@ -20,6 +28,7 @@ const (
 	isFalse
 	atMost // x - y <= c
 	equal  // x - y == c
+	linear // the sum plus c >= 0
 )
 
 // limit bounds every constant that the proof calculates with, so that no sum of
@@ -61,6 +70,12 @@ func not(f formula) formula {
 		return formula{op: isTrue, v: f.v}
 	case atMost: // x - y >= c + 1
 		return formula{op: atMost, x: f.y, y: f.x, c: -f.c - 1}
+	case linear: // minus the sum, minus c, minus 1 >= 0
+		less := make([]addend, len(f.sum))
+		for i, a := range f.sum {
+			less[i] = addend{a.num, -a.factor}
+		}
+		return formula{op: linear, sum: less, c: -f.c - 1}
 	}
 	return anyOf(
 		formula{op: atMost, x: f.x, y: f.y, c: f.c - 1},
@@ -79,6 +94,10 @@ func (f *formula) atoms(visit func(key int)) {
 		}
 	case isTrue, isFalse:
 		visit(2 * f.v)
+	case linear:
+		for _, a := range f.sum {
+			visit(2*a.num + 1)
+		}
 	default:
 		if f.x != 0 {
 			visit(2*f.x + 1)

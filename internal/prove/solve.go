@@ -148,6 +148,7 @@ type state struct {
 	edges []edge
 	at    []int64 // row -> a value that keeps all differences
 	used  []int32 // row -> how many edges touch it
+	sums  []formula // the sums that are true, which the values need not keep
 	meter *meter
 	any   bool // any solution will do
 	heap  *heap
@@ -199,14 +200,15 @@ func (s *state) clone() *state {
 	c := *s
 	c.bools = maps.Clone(s.bools)
 	c.first, c.edges, c.at, c.set = slices.Clone(s.first), slices.Clone(s.edges), slices.Clone(s.at), slices.Clone(s.set)
-	c.used = slices.Clone(s.used)
+	c.used, c.sums = slices.Clone(s.used), slices.Clip(s.sums)
 	s.meter.work -= len(s.edges)
 	return &c
 }
 
-// undo takes back what was added since there were so many edges and atoms. The
+// undo takes back what was added since there were so many edges, atoms and sums. The
 // values stay: they kept more than they have to.
-func (s *state) undo(edges, atoms int) {
+func (s *state) undo(edges, atoms, sums int) {
+	s.sums = s.sums[:sums]
 	for i := len(s.edges) - 1; i >= edges; i-- {
 		e := s.edges[i]
 		s.first[e.from] = e.next
@@ -307,6 +309,8 @@ func (s *state) known(f *formula) (value, decided bool) {
 	case isTrue, isFalse:
 		v, d := s.bools[f.v]
 		return v == (f.op == isTrue), d
+	case linear:
+		return false, false
 	}
 	x, y := s.row(f.x), s.row(f.y)
 	if f.op == atMost {
@@ -343,9 +347,16 @@ func (s *state) met(open []formula) bool {
 			}
 			chosen[f.v] = f.op == isTrue
 			return true
+		case linear:
+			return s.keeps(f)
 		}
 		d := s.at[s.row(f.x)] - s.at[s.row(f.y)]
 		return d == f.c || f.op == atMost && d < f.c
+	}
+	for i := range s.sums {
+		if !s.keeps(&s.sums[i]) {
+			return false
+		}
 	}
 	for i := range open {
 		if !kept(&open[i]) {
@@ -379,6 +390,12 @@ func (s *state) assert(f formula, open []formula) ([]formula, bool) {
 		return open, !d || v == (f.op == isTrue)
 	case atMost:
 		return open, s.bind(s.row(f.x), s.row(f.y), f.c)
+	case linear:
+		for _, a := range f.sum {
+			s.row(a.num) // makes room for it
+		}
+		s.sums = append(s.sums, f)
+		return open, true
 	}
 	x, y := s.row(f.x), s.row(f.y)
 	return open, s.bind(x, y, f.c) && s.bind(y, x, -f.c)
@@ -437,8 +454,17 @@ func (s *state) search(fs []formula, left *int) (*state, verdict) {
 	if open, ok = s.propagate(open); !ok {
 		return nil, impossible
 	}
-	if len(open) == 0 || s.any && s.met(open) {
+	if s.any && s.met(open) {
 		return s, possible
+	}
+	sums := possible
+	if len(s.sums) > 0 {
+		if sums = s.add(); sums == impossible {
+			return nil, impossible
+		}
+	}
+	if len(open) == 0 {
+		return s, sums
 	}
 	pick := 0
 	for i := range open {
@@ -468,21 +494,22 @@ func (s *state) search(fs []formula, left *int) (*state, verdict) {
 // bounds that follow can be taken.
 func (s *state) fill(to *solution, want func(num int) int64) {
 	maps.Copy(to.bools, s.bools)
+	want = s.summed(want)
 	for row, num := range s.names {
 		if row == 0 {
 			continue
 		}
 		v := want(num)
-		edges, atoms := len(s.edges), len(s.set)
+		edges, atoms, sums := len(s.edges), len(s.set), len(s.sums)
 		if !s.bind(row, 0, v) {
-			s.undo(edges, atoms)
+			s.undo(edges, atoms, sums)
 			low, _ := s.least(0, row, far)
 			v = -low
 			s.bind(row, 0, v)
 		}
 		edges = len(s.edges)
 		if !s.bind(0, row, -v) {
-			s.undo(edges, atoms)
+			s.undo(edges, atoms, sums)
 			v, _ = s.least(row, 0, far)
 			s.bind(0, row, -v)
 		}
@@ -521,8 +548,8 @@ func (b *base) ask(fs ...[]formula) verdict {
 	if b.broken {
 		return impossible
 	}
-	edges, atoms := len(b.edges), len(b.set)
-	defer b.undo(edges, atoms)
+	edges, atoms, sums := len(b.edges), len(b.set), len(b.sums)
+	defer b.undo(edges, atoms, sums)
 	var open []formula
 	var ok bool
 	for _, list := range fs {

@@ -1,6 +1,8 @@
 package prove
 
 import (
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/fsmgen/fsmgen/spec"
@@ -88,6 +90,12 @@ func satisfied(f formula, sol *solution) bool {
 		return !sol.bools[f.v]
 	case atMost:
 		return sol.nums[f.x]-sol.nums[f.y] <= f.c
+	case linear:
+		total := f.c
+		for _, a := range f.sum {
+			total += a.factor * sol.nums[a.num]
+		}
+		return total >= 0
 	}
 	return sol.nums[f.x]-sol.nums[f.y] == f.c
 }
@@ -143,4 +151,83 @@ func TestSolveIsNotMultipliedByComponents(t *testing.T) {
 	if got, _ := solve(fs, func(int) int64 { return 0 }, newMeter(&spec.Machine{})); got != impossible {
 		t.Errorf("verdict %d, want impossible", got)
 	}
+}
+
+func sum(c int64, factors ...int64) formula {
+	var list []addend
+	for i, f := range factors {
+		list = append(list, addend{i + 1, f})
+	}
+	return total(list, c)
+}
+
+// TestSolveSums holds questions with sums against all numbers from -3 to 3.
+func TestSolveSums(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(11, 7))
+	const nums, low, high = 3, -3, 3
+	answers := map[verdict]int{}
+	for n := range 20_000 {
+		var draw func(depth int) formula
+		draw = func(depth int) formula {
+			switch k := r.IntN(9); {
+			case k == 0 && depth > 0:
+				return anyOf(draw(depth-1), draw(depth-1))
+			case k == 1 && depth > 0:
+				return all(draw(depth-1), draw(depth-1))
+			case k == 2:
+				return not(eq(1+r.IntN(nums), r.IntN(nums+1), int64(r.IntN(5)-2)))
+			case k == 3:
+				return le(1+r.IntN(nums), r.IntN(nums+1), int64(r.IntN(7)-4))
+			case k == 4:
+				return is(1 + r.IntN(2))
+			case k == 5:
+				return not(is(1 + r.IntN(2)))
+			}
+			f := sum(int64(r.IntN(13)-8), int64(r.IntN(5)-2), int64(r.IntN(5)-2), int64(r.IntN(3)-1))
+			if r.IntN(3) == 0 {
+				return not(f)
+			}
+			return f
+		}
+		var fs []formula
+		for i := range nums {
+			fs = append(fs, le(i+1, 0, high), le(0, i+1, -low))
+		}
+		for range 2 + r.IntN(4) {
+			fs = append(fs, draw(2))
+		}
+		want := impossible
+		at := &solution{bools: map[int]bool{}, nums: map[int]int64{}}
+		for k := range 7 * 7 * 7 * 4 {
+			at.nums[1], at.nums[2], at.nums[3] = int64(k%7)+low, int64(k/7%7)+low, int64(k/49%7)+low
+			at.bools[1], at.bools[2] = k/343%2 == 1, k/686 == 1
+			if !slices.ContainsFunc(fs, func(f formula) bool { return !satisfied(f, at) }) {
+				want = possible
+				break
+			}
+		}
+		got, sol := solve(fs, func(int) int64 { return 1 }, newMeter(&spec.Machine{}))
+		answers[got]++
+		if got != want {
+			t.Fatalf("question %d: verdict %d, want %d: %+v", n, got, want, fs)
+		}
+		if got == possible {
+			for i, f := range fs {
+				if !satisfied(f, sol) {
+					t.Fatalf("question %d: formula %d %+v is false in the solution %v", n, i, f, sol)
+				}
+			}
+		}
+		b := &base{state: &state{bools: map[int]bool{}, meter: newMeter(&spec.Machine{}), heap: &heap{}}}
+		b.grow(1)
+		half := len(fs) / 2
+		b.add(fs[:half])
+		for range 2 { // a question leaves nothing behind
+			if v := b.ask(fs[half:]); v != undecided && v != want {
+				t.Fatalf("question %d: the base says %d, want %d", n, v, want)
+			}
+		}
+	}
+	t.Log(answers)
 }

@@ -42,7 +42,7 @@ var rules = map[string]struct {
 	"internal/count":           {own: []string{"spec"}},
 	"internal/model":           {own: []string{"spec", "internal/interp"}},
 	"internal/omega":           {},
-	"internal/prove":           {own: []string{"spec"}},
+	"internal/prove":           {own: []string{"spec", "internal/omega"}},
 	"internal/diff":            {own: []string{"spec"}},
 	"internal/replay":          {own: []string{"spec", "gen", "internal/interp", "internal/live", "runtime", "runtime/audit", "runtime/driver", "runtime/fsmimpl"}},
 	"internal/mdpage":          {own: []string{"spec", "gen"}},

@@ -1,0 +1,148 @@
+package prove
+
+import (
+	"slices"
+
+	"github.com/fsmgen/fsmgen/internal/omega"
+)
+
+// keeps reports whether the values at hand keep a sum.
+func (s *state) keeps(f *formula) bool {
+	total := f.c
+	for _, a := range f.sum {
+		total += a.factor * (s.at[s.row(a.num)] - s.at[0])
+	}
+	return total >= 0
+}
+
+// add decides whether the sums can be true together with the differences that their
+// numbers are bound by.
+func (s *state) add() verdict {
+	_, _, v := s.numbers(nil)
+	return v
+}
+
+// summed is want, where the numbers that a sum depends on are fixed: others can follow
+// them, since what binds them is a difference each.
+func (s *state) summed(want func(num int) int64) func(num int) int64 {
+	if len(s.sums) == 0 {
+		return want
+	}
+	rows, at, v := s.numbers(want)
+	if v != possible {
+		return want
+	}
+	fixed := map[int]int64{}
+	for i, row := range rows {
+		fixed[s.name(row)] = at[i]
+	}
+	return func(num int) int64 {
+		if v, ok := fixed[num]; ok {
+			return v
+		}
+		return want(num)
+	}
+}
+
+// name is the number that stands in a row.
+func (s *state) name(row int) int {
+	if s.index == nil {
+		return row
+	}
+	return s.names[row]
+}
+
+// numbers asks for numbers that keep all sums and differences: of the rows that a sum
+// names, and of those that differences tie to them.
+func (s *state) numbers(want func(num int) int64) (rows []int, at []int64, v verdict) {
+	place := make([]int, len(s.first)) // row -> its place in rows, from 1 on
+	put := func(row int) {
+		if row != 0 && place[row] == 0 {
+			rows = append(rows, row)
+			place[row] = len(rows)
+		}
+	}
+	for _, f := range s.sums {
+		for _, a := range f.sum {
+			put(s.row(a.num))
+		}
+	}
+	for grown := -1; grown != len(rows); {
+		grown = len(rows)
+		for _, e := range s.edges {
+			if e.from != 0 && e.to != 0 && place[e.from]+place[e.to] > 0 {
+				put(int(e.from))
+				put(int(e.to))
+			}
+		}
+	}
+	var list []omega.Row
+	line := func(c int64) omega.Row { return omega.Row{Factor: make([]int64, len(rows)), Const: c} }
+	for _, f := range s.sums {
+		r := line(f.c)
+		for _, a := range f.sum {
+			r.Factor[place[s.row(a.num)]-1] += a.factor
+		}
+		list = append(list, r)
+	}
+	for _, e := range s.edges {
+		if place[e.from]+place[e.to] == 0 {
+			continue
+		}
+		r := line(e.c) // from + c - to >= 0
+		if e.from != 0 {
+			r.Factor[place[e.from]-1]++
+		}
+		if e.to != 0 {
+			r.Factor[place[e.to]-1]--
+		}
+		list = append(list, r)
+	}
+	s.meter.work -= len(list) * len(rows)
+	var wish []int64
+	if want != nil {
+		for _, row := range rows {
+			wish = append(wish, want(s.name(row)))
+		}
+	}
+	answer, at := omega.Solve(list, wish)
+	switch answer {
+	case omega.Found:
+		return rows, at, possible
+	case omega.Never:
+		return rows, nil, impossible
+	}
+	return rows, nil, undecided
+}
+
+// total is a condition on a sum: it is at least 0. A sum of one number, or of the
+// difference of two, is a difference.
+func total(sum []addend, c int64) formula {
+	slices.SortFunc(sum, func(a, b addend) int { return a.num - b.num })
+	var list []addend
+	for _, a := range sum {
+		switch last := len(list) - 1; {
+		case a.num == 0:
+		case last >= 0 && list[last].num == a.num:
+			list[last].factor += a.factor
+		default:
+			list = append(list, a)
+		}
+	}
+	list = slices.DeleteFunc(list, func(a addend) bool { return a.factor == 0 })
+	switch {
+	case len(list) == 0 && c >= 0:
+		return yes
+	case len(list) == 0:
+		return no
+	case len(list) == 1 && list[0].factor == 1: // 0 - x <= c
+		return formula{op: atMost, y: list[0].num, c: c}
+	case len(list) == 1 && list[0].factor == -1: // x - 0 <= c
+		return formula{op: atMost, x: list[0].num, c: c}
+	case len(list) == 2 && list[0].factor == 1 && list[1].factor == -1: // y - x <= c
+		return formula{op: atMost, x: list[1].num, y: list[0].num, c: c}
+	case len(list) == 2 && list[0].factor == -1 && list[1].factor == 1:
+		return formula{op: atMost, x: list[0].num, y: list[1].num, c: c}
+	}
+	return formula{op: linear, sum: list, c: c}
+}
