@@ -216,6 +216,13 @@ type astTerm struct {
 	name string // of TermText: the text without its quotes
 	int  int64
 	bool bool
+
+	parts []astPart // of TermSum
+}
+
+type astPart struct {
+	minus bool
+	term  astTerm
 }
 
 type astBranch struct {

@@ -167,12 +167,12 @@ func (p *parser) parseFact(w word) *astFact {
 			return fail(t, hint, "a fact holds no %q", t.text)
 		case "=", "=>", "=<", "<>", "===":
 			return fail(t, "write == for equal, != for not equal, <= and >= for the others", "%q is not a comparison", t.text)
-		case "+", "-", "*", "/":
-			hint := "compare without it, `size < 9` for `size + 1 < 10`, or let the caller send the result as an input"
+		case "*", "/":
+			return fail(t, "write a sum, or let the caller send the result as an input", "a fact adds and takes off, and does nothing else")
+		case "+", "-":
 			if slices.ContainsFunc(ts, func(t lexeme) bool { return t.text == "now" || spanForm.MatchString(t.text) }) {
-				hint = "compare with a time that an operation sets, e.g. `set: {due: now + 60s}`"
+				return fail(t, "compare with a time that an operation sets, e.g. `set: {due: now + 60s}`", "a fact does not calculate with times")
 			}
-			return fail(t, hint, "a fact does not calculate")
 		}
 	}
 	for _, t := range ts {
@@ -180,10 +180,17 @@ func (p *parser) parseFact(w word) *astFact {
 			return fail(t, "write a text as in `x == 'new'`, with two quotes for one within; for no value write `x is absent`", "%s", problem)
 		}
 	}
-	left, ok := p.parseTerm(w, ts[0])
-	if !ok {
+	noTerm := func(t lexeme) *astFact {
+		hint := ""
+		if a, b, ok := strings.Cut(t.text, "-"); ok && nameForm.MatchString(a) && b != "" {
+			hint = "write a sum with a space on each side of the sign: `" + a + " - " + b + "`"
+		}
+		return fail(t, hint, "%q is not a term", t.text)
+	}
+	left, rest, bad := p.parseSide(w, ts)
+	if bad != nil {
 		if ts[0].text != "not" {
-			return fail(ts[0], "", "%q is not a term", ts[0].text)
+			return noTerm(*bad)
 		}
 		const hint = "write the opposite: `a != b` for `not a == b`, `a >= b` for `not a < b`, `x is absent` for `not x is present`; " +
 			"a comparison with something absent is false both ways"
@@ -192,11 +199,12 @@ func (p *parser) parseFact(w word) *astFact {
 	}
 	f := &astFact{text: w, left: left}
 	f.text.text = fold(w.text)
-	if len(ts) < 2 {
-		return fail(lexeme{}, "", "nothing says what holds for %q", ts[0].text)
+	if len(rest) == 0 {
+		return fail(lexeme{}, "", "nothing says what holds for %q", left.text.text)
 	}
-	rest := ts[2:]
-	switch op := ts[1].text; op {
+	how := rest[0]
+	rest = rest[1:]
+	switch op := how.text; op {
 	case "is":
 		switch {
 		case len(rest) == 1 && rest[0].text == "present":
@@ -204,11 +212,11 @@ func (p *parser) parseFact(w word) *astFact {
 		case len(rest) == 1 && rest[0].text == "absent":
 			f.op = Absent
 		case len(rest) == 2 && rest[0].text == "not" && rest[1].text == "present":
-			return fail(rest[0], "write `"+ts[0].text+" is absent`", "there is no `is not`")
+			return fail(rest[0], "write `"+left.text.text+" is absent`", "there is no `is not`")
 		case len(rest) == 2 && rest[0].text == "not" && rest[1].text == "absent":
-			return fail(rest[0], "write `"+ts[0].text+" is present`", "there is no `is not`")
+			return fail(rest[0], "write `"+left.text.text+" is present`", "there is no `is not`")
 		default:
-			return fail(ts[1], "", "after `is` comes `present` or `absent`")
+			return fail(how, "", "after `is` comes `present` or `absent`")
 		}
 		return f
 	case "in":
@@ -217,24 +225,53 @@ func (p *parser) parseFact(w word) *astFact {
 		f.op = Covers
 	case "not":
 		if len(rest) == 0 || rest[0].text != "in" {
-			return fail(ts[1], "", "after `not` comes `in`")
+			return fail(how, "", "after `not` comes `in`")
 		}
 		f.op, rest = NotIn, rest[1:]
 	default:
 		if f.op = comparisons[op]; f.op == 0 {
-			return fail(ts[1], "", "expected a comparison, `is`, `in` or `covers` instead of %q", op)
+			return fail(how, "", "expected a comparison, `is`, `in` or `covers` instead of %q", op)
 		}
 	}
 	if len(rest) == 0 {
 		return fail(ts[len(ts)-1], "", "nothing stands on the right side")
 	}
-	if f.right, ok = p.parseTerm(w, rest[0]); !ok {
-		return fail(rest[0], "", "%q is not a term", rest[0].text)
+	if f.right, rest, bad = p.parseSide(w, rest); bad != nil {
+		return noTerm(*bad)
 	}
-	if len(rest) > 1 {
-		return fail(rest[1], "", "%q is too much", rest[1].text)
+	if len(rest) > 0 {
+		return fail(rest[0], "", "%q is too much", rest[0].text)
 	}
 	return f
+}
+
+// parseSide reads a term, or a sum of terms, from the front of ts and returns the rest; bad is
+// what is no term.
+func (p *parser) parseSide(w word, ts []lexeme) (side astTerm, rest []lexeme, bad *lexeme) {
+	var parts []astPart
+	for i := 0; ; i += 2 {
+		if i >= len(ts) {
+			return side, nil, &ts[len(ts)-1]
+		}
+		t, ok := p.parseTerm(w, ts[i])
+		if !ok {
+			return side, nil, &ts[i]
+		}
+		parts = append(parts, astPart{i > 0 && ts[i-1].text == "-", t})
+		if i+1 < len(ts) && (ts[i+1].text == "+" || ts[i+1].text == "-") {
+			continue
+		}
+		if rest = ts[i+1:]; i == 0 {
+			return t, rest, nil
+		}
+		end := ts[i].at + utf8.RuneCountInString(ts[i].text)
+		words := make([]string, i+1)
+		for k := range words {
+			words[k] = ts[k].text
+		}
+		side = astTerm{text: w.part(ts[0].at, end-ts[0].at, strings.Join(words, " ")), kind: TermSum, parts: parts}
+		return side, rest, nil
+	}
 }
 
 // fold makes every run of blanks one space, and puts one around each sign.

@@ -132,6 +132,8 @@ func termText(t Term) string {
 		return strconv.Quote(t.Const)
 	case TermInt:
 		return fmt.Sprint(t.Int)
+	case TermSum:
+		return "(" + sumText(t.Parts, termText) + ")"
 	}
 	return t.Text
 }

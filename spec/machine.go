@@ -443,6 +443,7 @@ const (
 	TermInput
 	TermActor
 	TermNow
+	TermSum // of whole numbers
 	TermInt
 	TermBool
 	TermWord
@@ -461,6 +462,7 @@ type Term struct {
 	Bool  bool
 	Word  *EnumValue
 	Const string // TermText: the string
+	Parts []Part // TermSum: two to four
 }
 
 // IsConst reports whether the term is the same in each record and call.
