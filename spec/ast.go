@@ -199,7 +199,8 @@ type astValue struct {
 	plus  time.Duration
 	int   int64
 	bool  bool
-	named bool // `input.x`: the input has a name of its own
+	named bool      // `input.x`: the input has a name of its own
+	parts []astPart // of ValueSum
 }
 
 type astFact struct {

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -180,13 +181,7 @@ func (p *parser) parseFact(w word) *astFact {
 			return fail(t, "write a text as in `x == 'new'`, with two quotes for one within; for no value write `x is absent`", "%s", problem)
 		}
 	}
-	noTerm := func(t lexeme) *astFact {
-		hint := ""
-		if a, b, ok := strings.Cut(t.text, "-"); ok && nameForm.MatchString(a) && b != "" {
-			hint = "write a sum with a space on each side of the sign: `" + a + " - " + b + "`"
-		}
-		return fail(t, hint, "%q is not a term", t.text)
-	}
+	noTerm := func(t lexeme) *astFact { return fail(t, apart(t.text), "%q is not a term", t.text) }
 	left, rest, bad := p.parseSide(w, ts)
 	if bad != nil {
 		if ts[0].text != "not" {
@@ -230,7 +225,7 @@ func (p *parser) parseFact(w word) *astFact {
 		f.op, rest = NotIn, rest[1:]
 	default:
 		if f.op = comparisons[op]; f.op == 0 {
-			return fail(how, "", "expected a comparison, `is`, `in` or `covers` instead of %q", op)
+			return fail(how, apart(left.text.text+op), "expected a comparison, `is`, `in` or `covers` instead of %q", op)
 		}
 	}
 	if len(rest) == 0 {
@@ -243,35 +238,6 @@ func (p *parser) parseFact(w word) *astFact {
 		return fail(rest[0], "", "%q is too much", rest[0].text)
 	}
 	return f
-}
-
-// parseSide reads a term, or a sum of terms, from the front of ts and returns the rest; bad is
-// what is no term.
-func (p *parser) parseSide(w word, ts []lexeme) (side astTerm, rest []lexeme, bad *lexeme) {
-	var parts []astPart
-	for i := 0; ; i += 2 {
-		if i >= len(ts) {
-			return side, nil, &ts[len(ts)-1]
-		}
-		t, ok := p.parseTerm(w, ts[i])
-		if !ok {
-			return side, nil, &ts[i]
-		}
-		parts = append(parts, astPart{i > 0 && ts[i-1].text == "-", t})
-		if i+1 < len(ts) && (ts[i+1].text == "+" || ts[i+1].text == "-") {
-			continue
-		}
-		if rest = ts[i+1:]; i == 0 {
-			return t, rest, nil
-		}
-		end := ts[i].at + utf8.RuneCountInString(ts[i].text)
-		words := make([]string, i+1)
-		for k := range words {
-			words[k] = ts[k].text
-		}
-		side = astTerm{text: w.part(ts[0].at, end-ts[0].at, strings.Join(words, " ")), kind: TermSum, parts: parts}
-		return side, rest, nil
-	}
 }
 
 // fold makes every run of blanks one space, and puts one around each sign.
@@ -353,6 +319,17 @@ func (p *parser) parseValue(w word) astValue {
 		v.kind, v.plus = ValueNow, d
 	case text == "true", text == "false":
 		v.kind, v.bool = ValueBool, text == "true"
+	case isSum(ts):
+		side, rest, bad := p.parseSide(w, ts)
+		if bad == nil && len(rest) > 0 {
+			bad = &rest[0]
+		}
+		if bad != nil {
+			at := w.part(bad.at, utf8.RuneCountInString(bad.text), bad.text)
+			p.at(codeValue, at, cmp.Or(apart(bad.text), sumHint), "cannot read the sum %q: %q is no part of it", text, bad.text)
+			return v
+		}
+		v.kind, v.parts = ValueSum, side.parts
 	case numberForm.MatchString(text):
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
@@ -371,9 +348,11 @@ func (p *parser) parseValue(w word) astValue {
 		v.kind = ValueText
 	default:
 		hint := "write input or input.x, alone or with `or absent`, `or same`, `or default` or `or reject`, a field, actor, now, now + 60s, " +
-			"a number, true, false, a word of the enum or a text as \"'new'\""
+			"a number, a sum, true, false, a word of the enum or a text as \"'new'\""
 		fix := ""
 		switch {
+		case apart(text) != "":
+			hint = apart(text)
 		case text == "absent" || text == "null":
 			hint = "to make a field absent list it under `clear`"
 		case strings.HasPrefix(text, "input") || slices.Contains(words, "or"): // no text: a form that is misspelt

@@ -11,8 +11,8 @@ type Feed struct {
 
 // Feeds lists which inputs of an operation flow into which fields, by input and
 // then by field. An input feeds a field that a `set` or an `add` gives it to, and
-// one that a guard, `next` or a branch finds it equal to, or a member of. So does
-// an input that is found equal to what such a field becomes; two places are equal, too,
+// one that a guard, `next` or a branch finds it equal to, or a member of. What a sum adds
+// feeds the field that becomes the sum. So does an input that is found equal to what such a field becomes; two places are equal, too,
 // where neither is above the other. Where facts leave it open, they may be equal: a branch
 // that two unequal places stand before is taken when any of its facts fails. An input that
 // feeds nothing feeds the field of its name. This is the one place that says so.
@@ -63,10 +63,12 @@ type flow struct {
 	holds  map[place][]place // what is in a set
 	below  map[place][]place // what is not below a place
 	fields map[*Field]bool   // that stand in it
+	added  map[*Input][]*Field
 }
 
 func newFlow(o *Operation, b *Branch, passed []*Fact) *flow {
-	w := &flow{equal: map[place][]place{}, within: map[place][]place{}, holds: map[place][]place{}, below: map[place][]place{}, fields: map[*Field]bool{}}
+	w := &flow{equal: map[place][]place{}, within: map[place][]place{}, holds: map[place][]place{}, below: map[place][]place{}, fields: map[*Field]bool{},
+		added: map[*Input][]*Field{}}
 	for _, r := range o.Require {
 		w.facts(r.When, 0, false)
 	}
@@ -175,6 +177,12 @@ func (w *flow) effects(e *Effects, step int) map[*Field]bool {
 				from = place{kind: TermField, field: a.Value.Field}
 			case ValueActor:
 				from = place{kind: TermActor}
+			case ValueSum:
+				for _, p := range a.Value.Parts {
+					if in := p.Term.Input; in != nil {
+						w.added[in] = append(w.added[in], a.Field)
+					}
+				}
 			}
 			switch {
 			case i == 1:
@@ -196,6 +204,9 @@ func (w *flow) effects(e *Effects, step int) map[*Field]bool {
 
 // feed adds the fields that each input feeds.
 func (w *flow) feed(fed map[*Input][]*Field) {
+	for in, fields := range w.added {
+		fed[in] = append(fed[in], fields...)
+	}
 	for f := range w.fields {
 		seen := map[place]bool{}
 		for step := range 3 {

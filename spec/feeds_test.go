@@ -52,6 +52,7 @@ operations:
 		{"{to: shut, input: {a: string, b: string}, set: {owner: input.a, other: input.a, third: input.b}}", "a owner, a other, b third"},
 		{"{to: shut, input: {a: string}, add: {names: input.a, more: input.a}}", "a names, a more"},
 		{"{to: shut, input: {who: string}, require: [is_owner]}", "who owner"},
+		{"{to: shut, input: {n: int, k: int}, set: {size: input.n - input.k}}", "n size, k size"},
 		{"{to: shut, input: {who: string}, require: [is_owner], set: {other: owner}}", "who owner, who other"},
 		{"{to: shut, input: {who: string}, require: [is_owner], set: {owner: other}}", "who owner"},
 		{"{to: shut, input: {who: string}, require: [is_owner, fields_equal]}", "who owner, who other"},

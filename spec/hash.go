@@ -217,6 +217,8 @@ func valueText(v Value) string {
 		return fmt.Sprint(v.Bool)
 	case ValueText:
 		return fmt.Sprintf("%q", v.Const)
+	case ValueSum:
+		return sumText(v.Parts, termText)
 	}
 	return "word " + QuoteWord(v.Word.Name)
 }

@@ -13,7 +13,10 @@ func TestHintsOfUnreadableFacts(t *testing.T) {
 	for _, c := range []struct{ guard, says, never string }{
 		{"{when: size >= 1 or size <= 3, error: e}", "write `{any: [size >= 1, size <= 3]}`", "two guards of"},
 		{"{when: size >= 1 and size <= 3, error: e}", "a list of facts means all of them", "branches"},
-		{"{when: size + 1 < 10, error: e}", "`size < 9` for `size + 1 < 10`", "now + 60s"},
+		{"{when: size * 2 < 10, error: e}", "write a sum", "now + 60s"},
+		{"{when: size-1 < 10, error: e}", "`size - 1`", "now + 60s"},
+		{"{when: size -1 < 10, error: e}", "`size - 1`", "now + 60s"},
+
 		{"{when: now > until + 5m, error: e}", "now + 60s", "`size < 9`"},
 		{"{when: size == 1, error: e, message: a text, so this one is over.}", "put the text before it in quotes", "did you mean"},
 	} {

@@ -389,6 +389,7 @@ const (
 	ValueBool
 	ValueWord // an enum word
 	ValueText // a string, a time or a JSON text, by the type of the field
+	ValueSum  // of whole numbers, of the record before the step
 )
 
 // Value is the right side of an assignment.
@@ -402,6 +403,7 @@ type Value struct {
 	Bool  bool
 	Word  *EnumValue
 	Const string // ValueText: the string, the time in RFC 3339 and UTC, or the compact JSON
+	Parts []Part // ValueSum: two to four
 	Text  string // as written; ValueText in single quotes
 }
 

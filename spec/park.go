@@ -34,10 +34,10 @@ func (f *Fact) Parked() (how Parking, why string) {
 		}
 	case f.Left.ofRecord() && f.Right.ofRecord():
 		return ParkedOwn, ""
-	case f.Op == Eq && (f.Left.Kind == TermField || f.Right.Kind == TermField):
+	case f.Op == Eq && (f.Left.Kind == TermField || f.Right.Kind == TermField) && f.Left.Kind != TermSum && f.Right.Kind != TermSum:
 		return ParkedByIndex, ""
 	}
-	for _, t := range []*Term{&f.Left, &f.Right} {
+	for _, t := range f.Names() {
 		switch t.Kind {
 		case TermActor:
 			return ParkedByNothing, "it depends on who calls"
@@ -49,8 +49,8 @@ func (f *Fact) Parked() (how Parking, why string) {
 }
 
 // ofRecord reports whether a term is known as soon as the record is.
-func (t *Term) ofRecord() bool {
-	return t.Kind == TermField || t.IsConst()
+func (t Term) ofRecord() bool {
+	return !slices.ContainsFunc(t.Names(), func(t Term) bool { return t.Kind != TermField && !t.IsConst() })
 }
 
 // ParkedForPeers is ParkedFor of a guard.

@@ -213,9 +213,11 @@ func breaksDefaults(x *Fact) (*Field, bool) {
 		}
 		return field, true
 	}
-	f := x.Left.Field
-	if f == nil {
-		f = x.Right.Field
+	var f *Field
+	for _, t := range x.Names() {
+		if f == nil {
+			f = t.Field
+		}
 	}
 	left, known := x.Left.known()
 	right, other := x.Right.known()
@@ -255,6 +257,16 @@ func (t *Term) known() (Value, bool) {
 		return Value{Kind: ValueWord, Word: t.Word}, true
 	case TermText:
 		return Value{Kind: ValueText, Const: t.Const}, true
+	case TermSum:
+		sum := Value{Kind: ValueInt}
+		for _, p := range t.Parts {
+			v, known := p.Term.known()
+			if !known {
+				return v, false
+			}
+			sum.Int += p.Signed(v.Int)
+		}
+		return sum, true
 	}
 	return Value{}, false
 }

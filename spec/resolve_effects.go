@@ -244,6 +244,19 @@ func (r *resolver) value(o *Operation, a *astOperation, f *Field, t Type, v astV
 				"%s has %d characters, and field %s is %s", v.text.text, utf8.RuneCountInString(v.name), f.Name, lengthText(t))
 			return out, false
 		}
+	case ValueSum:
+		if !fits(KindInt, v.text.text) {
+			return out, false
+		}
+		var ok bool
+		out.Parts, ok = r.sum(v.parts, v.text, scope{op: o, broken: a.inputsBroken})
+		for _, p := range out.Parts {
+			if src := p.Term.Field; src != nil && len(o.Creates) > 0 {
+				r.noRecord(o, v, f, src)
+				return out, false
+			}
+		}
+		return out, ok
 	case ValueInt:
 		if !fits(KindInt, v.text.text) {
 			return out, false
@@ -271,7 +284,7 @@ func expected(t Type, o *Operation) string {
 	case KindTime:
 		return "write input, now, now + 60s or a time field"
 	case KindInt, KindCounter:
-		return "write input, a number or an int field"
+		return "write input, a number, an int field or a sum"
 	case KindBool:
 		return "write input, true, false or a bool field"
 	case KindEnum:
@@ -354,16 +367,21 @@ func (r *resolver) named(o *Operation, f *Field, t Type, v astValue, out Value, 
 		return out, false
 	}
 	if len(o.Creates) > 0 {
-		hint := "write the value that " + src.Name + " gets, such as `input." + src.Name + "`"
-		if src.Builtin {
-			hint = "write `now`"
-		}
-		r.at(codeTogether, v.text, hint,
-			"operation %s makes a record, so field %s has no value yet that field %s could take", o.Name, src.Name, f.Name)
+		r.noRecord(o, v, f, src)
 		return out, false
 	}
 	out.Kind, out.Field = ValueField, src
 	return out, true
+}
+
+// noRecord refuses a value of a creation that reads a field.
+func (r *resolver) noRecord(o *Operation, v astValue, f, src *Field) {
+	hint := "write the value that " + src.Name + " gets, such as `input." + src.Name + "`"
+	if src.Builtin {
+		hint = "write `now`"
+	}
+	r.at(codeTogether, v.text, hint,
+		"operation %s makes a record, so field %s has no value yet that field %s could take", o.Name, src.Name, f.Name)
 }
 
 // sameWords checks that every word of one enum is a word of the field's.

@@ -58,7 +58,9 @@ func (r *resolver) term(a astTerm, sc scope) (Term, bool) {
 	}
 	switch a.kind {
 	case TermSum:
-		return r.sum(t, a, sc)
+		var ok bool
+		t.Parts, ok = r.sum(a.parts, a.text, sc)
+		return t, ok
 	case TermText:
 		t.Const = a.name
 	case TermInput:
@@ -80,37 +82,6 @@ func (r *resolver) term(a astTerm, sc scope) (Term, bool) {
 		t.Kind = TermWord
 	}
 	return t, true
-}
-
-// sum binds the parts of a sum, which are whole numbers.
-func (r *resolver) sum(t Term, a astTerm, sc scope) (Term, bool) {
-	ok, named := true, false
-	for _, p := range a.parts {
-		part, bound := r.term(p.term, sc)
-		switch typ, known := part.typeOf(); {
-		case !bound:
-			ok = false
-		case part.Kind == TermWord:
-			r.undeclaredTerm(p.term)
-			ok = false
-		case known && typ.Kind.family() != KindInt:
-			r.at(codeIncomparable, p.term.text, "name fields and inputs of type int, counters, sequences and numbers",
-				"a sum adds whole numbers, and %s is %s", part.Text, article(typ.Kind.String()))
-			ok = false
-		}
-		named = named || !part.IsConst()
-		t.Parts = append(t.Parts, Part{p.minus, part})
-	}
-	switch {
-	case !ok:
-	case len(t.Parts) > mostParts:
-		r.at(codeIncomparable, a.text, "keep a part of it in a field", "a sum has %d parts at most, and this one has %d", mostParts, len(t.Parts))
-		ok = false
-	case !named:
-		r.at(codeIncomparable, a.text, "write the number", "nothing in %s is a field or an input", a.text.text)
-		ok = false
-	}
-	return t, ok
 }
 
 // bindInput binds `input.x` to the inputs of the operation.
@@ -153,6 +124,10 @@ func (r *resolver) presence(f *Fact, a *astFact) *Fact {
 		return nil
 	case TermField, TermInput, TermActor:
 		return f
+	}
+	if f.Left.Kind == TermSum {
+		r.at(codeIncomparable, a.left.text, "ask for each part by itself", "a sum is compared with numbers, and neither present nor absent")
+		return nil
 	}
 	r.at(codeIncomparable, a.left.text, "name a field or an input", "%s is always present", f.Left.Text)
 	return nil

@@ -1,6 +1,11 @@
 package spec
 
-import "slices"
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
 
 // Part is a whole number that a sum adds, or takes off.
 type Part struct {
@@ -8,9 +13,22 @@ type Part struct {
 	Term  Term
 }
 
+// Signed is a number as the sum takes it.
+func (p Part) Signed(n int64) int64 {
+	if p.Minus {
+		return -n
+	}
+	return n
+}
+
 // mostParts is how many numbers a sum has at most: with the limit of each one no sum leaves
 // 64 bits.
 const mostParts = 4
+
+// SumLimit is how far from 0 a number may be that a sum reads, or that is set to one.
+const SumLimit = 1 << 60
+
+const sumHint = "write two to four parts with ` + ` or ` - ` between them: int fields, counters, `input.x` and numbers, at least one of them no number"
 
 // Names lists what a side of a fact names: the term itself, or the parts of a sum.
 func (t Term) Names() []Term {
@@ -50,4 +68,198 @@ func sumText(parts []Part, text func(Term) string) string {
 		out += text(p.Term)
 	}
 	return out
+}
+
+// unspaced is a sum whose signs do not stand apart.
+var unspaced = regexp.MustCompile(`^([a-z][a-z0-9_.]*)\s*[-+]\s*([a-z0-9][a-z0-9_.]*)$`)
+
+// apart is the hint for a text that may have been meant as `a - b`; empty for another one.
+func apart(text string) string {
+	parts := unspaced.FindStringSubmatch(text)
+	if parts == nil || strings.Contains(text, "+") || strings.Contains(text, " - ") {
+		return ""
+	}
+	return "write a sum with a space on each side of the sign: `" + parts[1] + " - " + parts[2] + "`"
+}
+
+// isSum reports whether a value adds or takes off something that is no time.
+func isSum(ts []lexeme) bool {
+	sign, other := false, false
+	for _, t := range ts {
+		sign = sign || t.text == "+" || t.text == "-"
+		other = other || t.text == "now" || spanForm.MatchString(t.text) || t.text[0] == '\''
+	}
+	return sign && !other
+}
+
+// parseSide reads a term, or a sum of terms, from the front of ts and returns the rest; bad is
+// what is no term.
+func (p *parser) parseSide(w word, ts []lexeme) (side astTerm, rest []lexeme, bad *lexeme) {
+	var parts []astPart
+	for i := 0; ; i += 2 {
+		if i >= len(ts) {
+			return side, nil, &ts[len(ts)-1]
+		}
+		t, ok := p.parseTerm(w, ts[i])
+		if !ok {
+			return side, nil, &ts[i]
+		}
+		parts = append(parts, astPart{i > 0 && ts[i-1].text == "-", t})
+		if i+1 < len(ts) && (ts[i+1].text == "+" || ts[i+1].text == "-") {
+			continue
+		}
+		if rest = ts[i+1:]; i == 0 {
+			return t, rest, nil
+		}
+		end := ts[i].at + utf8.RuneCountInString(ts[i].text)
+		words := make([]string, i+1)
+		for k := range words {
+			words[k] = ts[k].text
+		}
+		side = astTerm{text: w.part(ts[0].at, end-ts[0].at, strings.Join(words, " ")), kind: TermSum, parts: parts}
+		return side, rest, nil
+	}
+}
+
+// sum binds the parts of a sum, which are whole numbers.
+func (r *resolver) sum(parts []astPart, text word, sc scope) ([]Part, bool) {
+	ok, named := true, false
+	var list []Part
+	for _, p := range parts {
+		part, bound := r.term(p.term, sc)
+		switch typ, known := part.typeOf(); {
+		case !bound:
+			ok = false
+		case part.Kind == TermWord:
+			r.undeclaredTerm(p.term)
+			ok = false
+		case known && typ.Kind == 0:
+			ok = false
+		case known && typ.Kind.family() != KindInt:
+			r.at(codeIncomparable, p.term.text, "name fields and inputs of type int, counters, sequences and numbers",
+				"a sum adds whole numbers, and %s is %s", part.Text, article(typ.Kind.String()))
+			ok = false
+		case part.Kind == TermInt && (part.Int > SumLimit || part.Int < -SumLimit):
+			r.at(codeIncomparable, p.term.text, "write a smaller number", "%s is beyond 2^60, the limit of the numbers that a sum adds", part.Text)
+			ok = false
+		}
+		named = named || !part.IsConst()
+		list = append(list, Part{p.minus, part})
+	}
+	switch {
+	case !ok:
+	case len(list) > mostParts:
+		r.at(codeIncomparable, text, "keep a part of it in a field", "a sum has %d parts at most, and this one has %d", mostParts, len(list))
+		ok = false
+	case !named:
+		r.at(codeIncomparable, text, "write the number that it makes", "nothing in %s is a field or an input", text.text)
+		ok = false
+	}
+	return list, ok
+}
+
+// limitSums keeps the numbers that sums read, and fields that are set to one, within the limit:
+// their types have it for a bound where the file has none or a wider one.
+func (r *resolver) limitSums() {
+	for _, facts := range r.m.allFacts() {
+		for _, f := range Leaves(facts) {
+			for _, t := range []Term{f.Left, f.Right} {
+				limitParts(t.Parts)
+			}
+		}
+	}
+	var constants []Assign
+	for _, e := range r.m.allEffects() {
+		for _, a := range e.Set {
+			switch a.Value.Kind {
+			case ValueSum:
+				limitParts(a.Value.Parts)
+				a.Field.Type.limit()
+			case ValueInt:
+				constants = append(constants, a)
+			}
+		}
+	}
+	for _, a := range constants {
+		if v := a.Value; a.Field.Type.Beyond(v.Int) {
+			r.at(codeValue, word{pos: v.Pos, text: v.Text, size: utf8.RuneCountInString(v.Text)}, "write a smaller number",
+				"%d is beyond 2^60, the limit of field %s, which a sum reads or writes", v.Int, a.Field.Name)
+		}
+	}
+}
+
+func limitParts(parts []Part) {
+	for _, p := range parts {
+		switch t := p.Term; {
+		case t.Field != nil && !t.Field.Builtin:
+			t.Field.Type.limit()
+		case t.Input != nil:
+			t.Input.Type.limit()
+		}
+	}
+}
+
+// limit narrows the bounds of an int or a counter to those of sums.
+func (t *Type) limit() {
+	low, high := int64(-SumLimit), int64(SumLimit)
+	if t.Kind == KindInt && (t.Min == nil || *t.Min < low) {
+		t.Min = &low
+	}
+	if (t.Kind == KindInt || t.Kind == KindCounter) && (t.Max == nil || *t.Max > high) {
+		t.Max = &high
+	}
+}
+
+// Beyond reports whether a number is beyond the limit of sums, and the type has that limit.
+func (t Type) Beyond(n int64) bool {
+	return t.Max != nil && *t.Max == SumLimit && n > SumLimit || t.Min != nil && *t.Min == -SumLimit && n < -SumLimit
+}
+
+// Summed reports whether the type has the limit of sums.
+func (t Type) Summed() bool { return t.Beyond(SumLimit+1) || t.Beyond(-SumLimit-1) }
+
+// Asked is the type without the limit of sums: its bounds are those of the file.
+func (t Type) Asked() Type {
+	if t.Min != nil && *t.Min == -SumLimit {
+		t.Min = nil
+	}
+	if t.Max != nil && *t.Max == SumLimit {
+		t.Max = nil
+	}
+	return t
+}
+
+// allFacts lists all facts of the machine, list by list.
+func (m *Machine) allFacts() [][]*Fact {
+	list := [][]*Fact{m.Invariant}
+	for _, s := range m.States {
+		list = append(list, s.Invariant)
+	}
+	for _, g := range m.Guards {
+		list = append(list, g.When)
+	}
+	for _, o := range m.Operations {
+		for _, q := range o.Require {
+			list = append(list, q.When)
+		}
+		for _, b := range o.Choose {
+			list = append(list, b.When)
+		}
+		if o.Next != nil {
+			list = append(list, o.Next.Where)
+		}
+	}
+	return list
+}
+
+// allEffects lists the effects of operations and of their branches.
+func (m *Machine) allEffects() []*Effects {
+	var list []*Effects
+	for _, o := range m.Operations {
+		list = append(list, &o.Effects)
+		for _, b := range o.Choose {
+			list = append(list, &b.Effects)
+		}
+	}
+	return list
 }

@@ -10,8 +10,8 @@ import (
 
 // apply returns target with the effects on it. Every right side reads the
 // stored record; fields that are not named keep what target has. It names the
-// first field that cannot hold its new value: no number wraps, and no time leaves
-// the years that a record can hold.
+// first field that cannot hold its new value: no number wraps or is beyond the limit of
+// sums, and no time leaves the years that a record can hold.
 func apply(m *spec.Machine, e *spec.Effects, stored, target Record, c Call) (after Record, over *spec.Field) {
 	exceeds := func(f *spec.Field, does bool) {
 		if does && over == nil {
@@ -27,7 +27,7 @@ func apply(m *spec.Machine, e *spec.Effects, stored, target Record, c Call) (aft
 	}
 	for _, a := range e.Set {
 		v := valueOf(m, a, stored, c)
-		exceeds(a.Field, a.Value.Kind == spec.ValueNow && a.Value.Plus > 0 && !inYears(v.AsTime()))
+		exceeds(a.Field, a.Value.Kind == spec.ValueNow && a.Value.Plus > 0 && !inYears(v.AsTime()) || v.Kind == KindInt && a.Field.Type.Beyond(v.Num))
 		put(a.Field, v)
 	}
 	for _, f := range e.Clear {
@@ -35,7 +35,7 @@ func apply(m *spec.Machine, e *spec.Effects, stored, target Record, c Call) (aft
 	}
 	for _, f := range e.Increment {
 		n := target.Value(m, f.Field).Num
-		exceeds(f.Field, n == math.MaxInt64)
+		exceeds(f.Field, n == math.MaxInt64 || f.Field.Type.Beyond(n+1))
 		put(f.Field, Int(n+1))
 	}
 	for _, a := range e.Remove {
@@ -92,6 +92,8 @@ func valueOf(m *spec.Machine, a spec.Assign, stored Record, c Call) Value {
 		return Word(v.Word.Name)
 	case spec.ValueText:
 		return text(a.Field, v.Const)
+	case spec.ValueSum:
+		return sum(m, v.Parts, stored, c)
 	}
 	return Absent
 }

@@ -82,6 +82,22 @@ func term(m *spec.Machine, t spec.Term, r Record, c Call) Value {
 		return Word(t.Word.Name)
 	case spec.TermText:
 		return String(t.Const)
+	case spec.TermSum:
+		return sum(m, t.Parts, r, c)
 	}
 	return Absent
+}
+
+// sum adds numbers of a record and a call; it is absent where one of them is. No sum
+// wraps: the types of its parts keep each one within [spec.SumLimit].
+func sum(m *spec.Machine, parts []spec.Part, r Record, c Call) Value {
+	total := Int(0)
+	for _, p := range parts {
+		v := term(m, p.Term, r, c)
+		if v.Kind == KindAbsent {
+			return Absent
+		}
+		total.Num += p.Signed(v.Num)
+	}
+	return total
 }

@@ -86,3 +86,102 @@ func TestNothingWraps(t *testing.T) {
 		}
 	}
 }
+
+const sums = `
+fsm: 1
+machine: pay
+entity: Pay
+otherwise: reject
+fields:
+  paid: int 0..
+  back: {type: int, default: 0}
+  tip: optional int
+  n: counter
+states:
+  open: {}
+guards:
+  fits: {when: back + input.amount - 1 <= paid + n, error: no_fit}
+  tipped: {when: back + tip >= paid, error: no_tip}
+  untipped: {when: back + tip != paid, error: tip}
+operations:
+  make: {creates: open, set: {paid: input, back: input.by + input.by}, input: {by: int}}
+  add: {from: open, to: same, require: [fits], input: {amount: int}, set: {back: back + input.amount}}
+  tip: {from: open, to: same, require: [tipped]}
+  untip: {from: open, to: same, require: [untipped]}
+  take: {from: open, to: same, set: {paid: paid - tip}}
+  move: {from: open, to: same, set: {back: paid + 1}}
+  count: {from: open, to: same, increment: [n]}
+`
+
+// A sum reads the stored record and the call. One that lacks a part makes each comparison false,
+// and no number of it leaves the limit.
+func TestSums(t *testing.T) {
+	t.Parallel()
+	m, found := spec.Parse("pay.yaml", []byte(sums))
+	if m == nil || len(found) > 0 {
+		t.Fatal(found)
+	}
+	const most = spec.SumLimit
+	type record = map[string]int64
+	for _, tt := range []struct {
+		op     string
+		before record
+		amount int64
+		want   string // the field after the step, or the refusal
+		value  int64
+	}{
+		{"make", record{"paid": 1}, 7, "back", 14},
+		{"make", record{"paid": 1}, most / 2, "back", most},
+		{"make", record{"paid": 1}, most/2 + 1, "overflow back", 0},
+		{"make", record{"paid": 1}, -most, "overflow back", 0},
+		{"make", record{"paid": 1}, most + 1, "invalid_input by", 0},
+		{"make", record{"paid": most + 1}, 1, "invalid_input paid", 0},
+		{"add", record{"paid": 5, "back": 2, "n": 1}, 5, "back", 7},
+		{"add", record{"paid": 5, "back": 2}, 5, "guard fits", 0},
+		{"add", record{"paid": 5, "back": 2}, -9, "back", -7},
+		{"add", record{"paid": most, "back": most, "n": most}, 1, "overflow back", 0},
+		{"add", record{"paid": most, "back": most}, most + 1, "invalid_input amount", 0},
+		{"add", record{"paid": most, "back": -most, "n": most}, -1, "overflow back", 0},
+		{"tip", record{"paid": 5}, 0, "guard tipped", 0},
+		{"untip", record{"paid": 5}, 0, "guard untipped", 0},
+		{"tip", record{"paid": 5, "tip": 5}, 0, "tip", 5},
+		{"tip", record{"paid": 5, "tip": 4}, 0, "guard tipped", 0},
+		{"take", record{"paid": 5, "tip": 4}, 0, "paid", 1},
+		{"take", record{"paid": 5, "tip": 6}, 0, "invariant paid", 0}, // which the proof tells
+		{"take", record{"paid": 5}, 0, "invariant paid is present", 0},
+		{"move", record{"paid": most - 1}, 0, "back", most},
+		{"move", record{"paid": most}, 0, "overflow back", 0},
+		{"count", record{"n": most - 1}, 0, "n", most},
+		{"count", record{"n": most}, 0, "overflow n", 0},
+	} {
+		op := m.Operation(tt.op)
+		c := interp.Call{Op: op, At: t0, Inputs: in{}}
+		r := interp.NewRecord(m, "a")
+		for _, i := range op.Inputs {
+			c.Inputs[i.Name] = interp.Int(tt.amount)
+			if i.Name == "paid" {
+				c.Inputs["paid"] = interp.Int(tt.before["paid"])
+			}
+		}
+		if tt.op != "make" {
+			r = r.In(m.State("open")).With(m, "paid", interp.Int(0)).With(m, "back", interp.Int(0))
+			for name, n := range tt.before {
+				r = r.With(m, name, interp.Int(n))
+			}
+		}
+		d, refusal := interp.Decide(m, r, c, interp.Others{})
+		switch f := m.Field(tt.want); {
+		case refusal != nil:
+			got := string(refusal.Code) + " " + refusal.Name + refusal.Guard
+			if got != tt.want {
+				t.Errorf("%s of %v with %d: %q %v, want %q", tt.op, tt.before, tt.amount, got, refusal, tt.want)
+			}
+		case f == nil:
+			t.Errorf("%s of %v with %d is done, want %q", tt.op, tt.before, tt.amount, tt.want)
+		default:
+			if v := d.Record.Value(m, f); v.Num != tt.value {
+				t.Errorf("%s of %v with %d makes %s %v, want %d", tt.op, tt.before, tt.amount, tt.want, v, tt.value)
+			}
+		}
+	}
+}
