@@ -55,6 +55,34 @@ func (f *Fact) Reads(field *Field) bool {
 	return slices.ContainsFunc(f.Names(), func(t Term) bool { return t.Field == field && field != nil })
 }
 
+// Inputs lists the inputs that a value takes something from, each as often as it is named.
+func (v Value) Inputs() []*Input {
+	if v.Input != nil {
+		return []*Input{v.Input}
+	}
+	var list []*Input
+	for _, p := range v.Parts {
+		if p.Term.Input != nil {
+			list = append(list, p.Term.Input)
+		}
+	}
+	return list
+}
+
+// Fields lists the fields whose old values a value takes, but for that of `or same`.
+func (v Value) Fields() []*Field {
+	if v.Field != nil {
+		return []*Field{v.Field}
+	}
+	var list []*Field
+	for _, p := range v.Parts {
+		if p.Term.Field != nil {
+			list = append(list, p.Term.Field)
+		}
+	}
+	return list
+}
+
 // sumText writes a sum.
 func sumText(parts []Part, text func(Term) string) string {
 	out := ""

@@ -21,7 +21,60 @@ func (w *work) bare(s *part, branch *spec.Branch, e *spec.Effects, taken []formu
 			brought = append(brought, there)
 		}
 	}
+	for _, a := range e.Assigned() {
+		for _, p := range a.Value.Parts {
+			if p.Term.IsConst() {
+				continue
+			}
+			w.report.Obligations++
+			there := s.present(s.term(p.Term, s.field))
+			if missing := []formula{not(there)}; s.can(missing, taken) {
+				w.absentPart(s, branch, a, p.Term, slices.Concat(missing, taken))
+				brought = append(brought, there)
+			}
+		}
+	}
 	return brought
+}
+
+// absentPart reports a part of a sum that can be absent.
+func (w *work) absentPart(s *part, branch *spec.Branch, a spec.Assign, t spec.Term, against []formula) {
+	key := mergeKey{pos: t.Pos}
+	if _, known := w.merged[key]; known {
+		return
+	}
+	f := Finding{
+		Code: "FSM304", Pos: t.Pos, Mark: t.Text,
+		Message: fmt.Sprintf("%s: `%s` can be absent where field %s takes it", s.op.Name, t.Text, a.Field.Name),
+	}
+	var ways []string
+	if t.Input != nil {
+		f.Related = []spec.Related{{Pos: t.Input.Pos, Message: "the input is optional"}}
+		ways = append(ways, fmt.Sprintf("make input %s required", t.Input.Name))
+	} else {
+		f.Related = []spec.Related{{Pos: t.Field.Pos, Message: "the field is optional"}}
+	}
+	switch {
+	case branch == nil:
+		ways = append(ways, fmt.Sprintf("require a guard with `when: %s is present`", t.Text))
+	case len(branch.When) > 0:
+		ways = append(ways, fmt.Sprintf("add `%s is present` to `when` of the branch in line %d of %s", t.Text, branch.Pos.Line, s.op.Name))
+	}
+	if t.Field != nil && s.from != nil && !promises(s.from.Absent, t.Field) {
+		ways = append(ways, fmt.Sprintf("add %s to `present` of %s", t.Field.Name, s.from.Name))
+	}
+	f.Hint = strings.Join(ways, ", or ")
+	s.touch()
+	record := s.begin()
+	if v, sol := s.check(against); v != undecided && len(s.large) == 0 {
+		f.Example = w.example(s, nil, record, sol)
+		if t.Input != nil {
+			f.Example.relevant[t.Input] = true
+		}
+		f.Example.note(w.about(s, branch, goal{fields: []*spec.Field{a.Field}}))
+	}
+	w.merged[key] = len(w.report.Findings)
+	w.find(f)
 }
 
 // absentInput reports an input that can be absent where a value needs it.

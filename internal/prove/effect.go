@@ -121,6 +121,8 @@ func (p *problem) assigned(s spec.Assign) value {
 		v = p.sentOr(p.input(s.Value.Input), p.field(s.Field))
 	case spec.ValueField:
 		v = p.field(s.Value.Field)
+	case spec.ValueSum:
+		v = p.plus(s.Value.Parts, p.field)
 	case spec.ValueActor:
 		v = p.who()
 	case spec.ValueNow:

@@ -152,6 +152,13 @@ func letters(i, n int) string {
 
 // number evaluates a value; a number that nothing asked for is what it prefers.
 func (w *world) number(v value) int64 {
+	if v.sum != nil {
+		n := v.off
+		for _, a := range v.sum {
+			n += a.factor * w.number(value{num: a.num})
+		}
+		return n
+	}
 	if v.num == 0 {
 		return v.off
 	}
@@ -175,6 +182,8 @@ func (w *world) holds(f formula) bool {
 		return w.sol.bools[f.v]
 	case isFalse:
 		return !w.sol.bools[f.v]
+	case linear:
+		return w.number(value{sum: f.sum, off: f.c}) >= 0
 	case atMost:
 		return w.number(value{num: f.x})-w.number(value{num: f.y}) <= f.c
 	}
@@ -275,7 +284,7 @@ func (w *work) example(s *part, to *spec.State, record after, sol *solution) *Ex
 // compare are shown, and the inputs that they read.
 func (e *Example) note(facts []*spec.Fact) {
 	for _, f := range spec.Leaves(facts) {
-		for _, t := range []spec.Term{f.Left, f.Right} {
+		for _, t := range f.Names() {
 			switch t.Kind {
 			case spec.TermField:
 				if f.Op != spec.Present && f.Op != spec.Absent {

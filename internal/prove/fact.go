@@ -33,6 +33,8 @@ func (p *problem) term(t spec.Term, read reader) value {
 		return constant(spec.KindEnum, p.words[t.Word.Name])
 	case spec.TermText:
 		return p.text(spec.KindString, t.Const)
+	case spec.TermSum:
+		return p.plus(t.Parts, read)
 	}
 	return value{opaque: true}
 }

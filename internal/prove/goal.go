@@ -114,7 +114,8 @@ func (s *part) typed(branch *spec.Branch, read reader) []goal {
 					left: fmt.Sprintf("`%s` absent", f.Name), pos: f.Pos, related: fmt.Sprintf("%s is not optional", f.Name),
 				})
 			}
-			low := f.Type.Min
+			asked := f.Type.Asked()
+			low := asked.Min
 			if f.Type.Kind == spec.KindCounter {
 				low = new(int64)
 			}
@@ -128,14 +129,14 @@ func (s *part) typed(branch *spec.Branch, read reader) []goal {
 					left:      fmt.Sprintf("`%s` outside its bounds", f.Name), pos: f.Pos, related: fmt.Sprintf("%s is %s", f.Name, f.Type),
 				})
 			}
-			if low == nil && f.Type.Max == nil || f.Type.Kind != spec.KindInt && f.Type.Kind != spec.KindCounter {
+			if low == nil && asked.Max == nil || f.Type.Kind != spec.KindInt && f.Type.Kind != spec.KindCounter {
 				continue
 			}
-			within := s.bounds(v, spec.Type{Min: low, Max: f.Type.Max})
+			within := s.bounds(v, spec.Type{Min: low, Max: asked.Max})
 			list = append(list, goal{
 				code: "FSM302", fields: []*spec.Field{f}, present: true,
 				condition: func() (formula, bool) { return anyOf(not(s.present(v)), within), !v.opaque }, accepted: acceptedBefore(a, f),
-				left: fmt.Sprintf("`%s` outside its bounds", f.Name), pos: f.Pos, related: fmt.Sprintf("%s is %s", f.Name, boundsText(low, f.Type.Max)),
+				left: fmt.Sprintf("`%s` outside its bounds", f.Name), pos: f.Pos, related: fmt.Sprintf("%s is %s", f.Name, boundsText(low, asked.Max)),
 			})
 		}
 	}
@@ -150,7 +151,7 @@ func acceptedBefore(a spec.Assign, f *spec.Field) bool {
 	case spec.ValueInput, spec.ValueInputOrAbsent, spec.ValueInputOrSame, spec.ValueInputOrDefault, spec.ValueInputOrReject:
 		return true
 	case spec.ValueField:
-		from, to := a.Value.Field.Type, f.Type
+		from, to := a.Value.Field.Type.Asked(), f.Type.Asked()
 		low := from.Min
 		if from.Kind == spec.KindCounter {
 			low = new(int64)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/fsmgen/fsmgen/internal/omega"
+	"github.com/fsmgen/fsmgen/spec"
 )
 
 // keeps reports whether the values at hand keep a sum.
@@ -115,9 +116,53 @@ func (s *state) numbers(want func(num int) int64) (rows []int, at []int64, v ver
 	return rows, nil, undecided
 }
 
-// total is a condition on a sum: it is at least 0. A sum of one number, or of the
-// difference of two, is a difference.
-func total(sum []addend, c int64) formula {
+// plus is the value of a sum, which is there where all its parts are.
+func (p *problem) plus(parts []spec.Part, read reader) value {
+	v := value{kind: spec.KindInt}
+	var there []formula
+	for _, part := range parts {
+		x := p.term(part.Term, read)
+		v.absent, v.opaque = v.absent || x.absent, v.opaque || x.opaque
+		v.off += part.Signed(x.off)
+		v.sum = append(v.sum, x.addends(part.Signed(1))...)
+		if x.maybe {
+			v.maybe, v.pres = true, x.pres
+			there = append(there, p.present(x))
+		}
+	}
+	switch v.sum = gathered(v.sum); {
+	case v.absent:
+		return value{kind: spec.KindInt, absent: true}
+	case !small(v.off):
+		v.opaque = true
+	case len(v.sum) == 0:
+		v.sum = nil
+	case len(v.sum) == 1 && v.sum[0].factor == 1:
+		v.num, v.sum = v.sum[0].num, nil
+	}
+	if len(there) > 1 {
+		v.pres = p.atom()
+		is := formula{op: isTrue, v: v.pres}
+		p.assume(anyOf(not(is), all(there...)))
+		p.assume(anyOf(is, not(all(there...))))
+	}
+	return v
+}
+
+// addends are the numbers of a value, times a factor.
+func (v value) addends(factor int64) []addend {
+	if v.sum == nil {
+		return []addend{{v.num, factor}}
+	}
+	list := make([]addend, len(v.sum))
+	for i, a := range v.sum {
+		list[i] = addend{a.num, a.factor * factor}
+	}
+	return list
+}
+
+// gathered names each number once, by their order, without those that fall out.
+func gathered(sum []addend) []addend {
 	slices.SortFunc(sum, func(a, b addend) int { return a.num - b.num })
 	var list []addend
 	for _, a := range sum {
@@ -129,7 +174,13 @@ func total(sum []addend, c int64) formula {
 			list = append(list, a)
 		}
 	}
-	list = slices.DeleteFunc(list, func(a addend) bool { return a.factor == 0 })
+	return slices.DeleteFunc(list, func(a addend) bool { return a.factor == 0 })
+}
+
+// total is a condition on a sum: it is at least 0. A sum of one number, or of the
+// difference of two, is a difference.
+func total(sum []addend, c int64) formula {
+	list := gathered(sum)
 	switch {
 	case len(list) == 0 && c >= 0:
 		return yes

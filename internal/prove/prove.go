@@ -239,7 +239,7 @@ func stampMatters(m *spec.Machine, to *spec.State) bool {
 func fieldsOf(f *spec.Fact) []*spec.Field {
 	var fields []*spec.Field
 	for _, x := range spec.Leaves([]*spec.Fact{f}) {
-		for _, t := range []spec.Term{x.Left, x.Right} {
+		for _, t := range x.Names() {
 			if t.Kind == spec.TermField {
 				fields = append(fields, t.Field)
 			}

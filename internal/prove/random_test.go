@@ -121,7 +121,25 @@ func (w *writer) fact(invariant bool) string {
 	if c := w.constant(kind); c != "" && w.IntN(2) == 0 {
 		right = c
 	}
+	if kind == "int" && w.IntN(2) == 0 {
+		left = w.sum(func() string { return w.term(kind, invariant) })
+		if w.IntN(4) == 0 {
+			right = w.sum(func() string { return w.term(kind, invariant) })
+		}
+	}
 	return left + " " + one(w, ops) + " " + right
+}
+
+// sum is a random sum of names and a number.
+func (w *writer) sum(name func() string) string {
+	text := name()
+	for range 1 + w.IntN(2) {
+		text += one(w, []string{" + ", " - "}) + name()
+	}
+	if w.IntN(3) == 0 {
+		text += one(w, []string{" + ", " - "}) + fmt.Sprint(w.IntN(4))
+	}
+	return text
 }
 
 // facts is a list of random facts, none of them twice.
@@ -151,6 +169,16 @@ func (w *writer) value(kind, field string, creation bool) string {
 		if w.optional(in) && w.branch {
 			ways = append(ways, "input."+in+" or reject", "input."+in+" or same")
 		}
+	}
+	if kind == "int" && w.IntN(2) == 0 {
+		part := func() string {
+			names := []string{"input.ik", "input.ik", "input.iko"}
+			if !creation {
+				names = append(names, "n1", "n3", "n1", "n3", "c1", "q1", "n2o")
+			}
+			return one(w, names)
+		}
+		return w.sum(part)
 	}
 	for _, f := range fieldsByKind[kind] {
 		if !creation && f[0] != 'q' && (!w.optional(f) || w.optional(field)) {

@@ -66,8 +66,11 @@ func (w *work) failed(s *part, branch *spec.Branch, to *spec.State, record after
 		f.Example.note(w.about(s, branch, g))
 		for _, e := range taken(op, branch) {
 			for _, a := range e.Set {
-				if slices.Contains(g.fields, a.Field) && a.Value.Input != nil {
-					f.Example.relevant[a.Value.Input] = true
+				if !slices.Contains(g.fields, a.Field) {
+					continue
+				}
+				for _, in := range a.Value.Inputs() {
+					f.Example.relevant[in] = true
 				}
 			}
 		}
@@ -104,6 +107,15 @@ func (w *work) wayOut(s *part, branch *spec.Branch, to *spec.State, g goal, key 
 		where = fmt.Sprintf("the branch in line %d of %s", branch.Pos.Line, op.Name)
 	}
 	f := g.fields0()
+	if key == "set" && g.code == "FSM302" && at.Value.Kind == spec.ValueSum {
+		if guard := summed(g, at); guard != "" && branch == nil {
+			return fmt.Sprintf("require a guard with `when: %s`", guard)
+		} else if guard != "" && len(branch.When) > 0 {
+			return fmt.Sprintf("add `%s` to `when` of %s", guard, where)
+		} else if guard != "" {
+			return fmt.Sprintf("put `when: %s` into %s, and below it a branch for the other case", guard, where)
+		}
+	}
 	switch {
 	case g.code == "FSM302" && g.fact == nil && key == "decrement" && branch == nil:
 		return fmt.Sprintf("require a guard with `when: %s >= 1`", f.Name)
@@ -153,6 +165,39 @@ func (w *work) wayOut(s *part, branch *spec.Branch, to *spec.State, g goal, key 
 		return fmt.Sprintf("add %s to `clear:` of %s", f.Name, where)
 	}
 	return fmt.Sprintf("add %s to `reset:` of %s", f.Name, where)
+}
+
+// summed is the fact that, known before the step, makes a goal hold of a field that becomes a sum;
+// empty where no single fact says so.
+func summed(g goal, at spec.Assign) string {
+	sum := at.Value.Text
+	if g.fact == nil {
+		var list []string
+		asked := at.Field.Type.Asked()
+		if at.Field.Type.Kind == spec.KindCounter {
+			asked.Min = new(int64)
+		}
+		if asked.Min != nil {
+			list = append(list, fmt.Sprintf("%s >= %d", sum, *asked.Min))
+		}
+		if asked.Max != nil {
+			list = append(list, fmt.Sprintf("%s <= %d", sum, *asked.Max))
+		}
+		if len(list) == 1 {
+			return list[0]
+		}
+		return "[" + strings.Join(list, ", ") + "]"
+	}
+	op, _, found := strings.Cut(strings.TrimPrefix(g.fact.Text, g.fact.Left.Text+" "), " ")
+	left, right := g.fact.Left, g.fact.Right
+	switch {
+	case !found || g.fact.Op == spec.AnyOf:
+	case left.Kind == spec.TermField && left.Field == at.Field && !slices.ContainsFunc(right.Names(), func(t spec.Term) bool { return t.Field == at.Field }):
+		return sum + " " + op + " " + right.Text
+	case right.Kind == spec.TermField && right.Field == at.Field && !slices.ContainsFunc(left.Names(), func(t spec.Term) bool { return t.Field == at.Field }):
+		return left.Text + " " + op + " " + sum
+	}
+	return ""
 }
 
 // lengthWayOut says how a field can take a text of any length that the value has.

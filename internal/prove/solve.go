@@ -146,8 +146,8 @@ type state struct {
 	names []int       // from row to number, with an index
 	first []int32     // row -> its last edge in edges, or -1
 	edges []edge
-	at    []int64 // row -> a value that keeps all differences
-	used  []int32 // row -> how many edges touch it
+	at    []int64   // row -> a value that keeps all differences
+	used  []int32   // row -> how many edges touch it
 	sums  []formula // the sums that are true, which the values need not keep
 	meter *meter
 	any   bool // any solution will do

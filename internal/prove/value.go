@@ -15,14 +15,15 @@ import (
 // two is smaller, and whether they are the same.
 type value struct {
 	kind   spec.Kind
-	absent bool  // there is none
-	maybe  bool  // present only when the atom pres is true
-	pres   int   // with maybe
-	num    int   // the number; 0 is the constant zero, so that off is the value
-	off    int64 // added to num
-	opaque bool  // nothing is known about the number
-	set    *set  // KindSet
-	length span  // KindString
+	absent bool     // there is none
+	maybe  bool     // present only when the atom pres is true
+	pres   int      // with maybe
+	num    int      // the number; 0 is the constant zero, so that off is the value
+	off    int64    // added to num
+	sum    []addend // in the place of num: a sum of whole numbers
+	opaque bool     // nothing is known about the number
+	set    *set     // KindSet
+	length span     // KindString
 }
 
 // set is a set of strings: what was there before the step without what went, and
@@ -169,8 +170,10 @@ func (p *problem) oneOf(num int, values []*spec.EnumValue) {
 	}
 }
 
-// bounds says that the number of v is within the bounds of an int type.
+// bounds says that the number of v is within the bounds of an int type. The limit of sums
+// is none of them: no proof asks for it, since a step beyond it is refused.
 func (p *problem) bounds(v value, t spec.Type) formula {
+	t = t.Asked()
 	f := yes
 	if t.Min != nil {
 		f.kids = append(f.kids, compare(p.constant(v.kind, *t.Min), v, 0))
@@ -220,6 +223,9 @@ func small(n int64) bool { return -limit < n && n < limit }
 // compare says that the number of a is at most that of b plus c.
 func compare(a, b value, c int64) formula {
 	c += b.off - a.off
+	if a.sum != nil || b.sum != nil {
+		return total(slices.Concat(b.addends(1), a.addends(-1)), c)
+	}
 	if a.num == b.num {
 		if 0 <= c {
 			return yes
@@ -230,6 +236,9 @@ func compare(a, b value, c int64) formula {
 }
 
 func same(a, b value) formula {
+	if a.sum != nil || b.sum != nil {
+		return all(compare(a, b, 0), compare(b, a, 0))
+	}
 	c := b.off - a.off
 	if a.num == b.num {
 		if c == 0 {
