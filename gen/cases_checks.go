@@ -36,7 +36,9 @@ func (s search) ruled(st *spec.State) map[*spec.Field]bool {
 		}
 	}
 	for _, f := range spec.Leaves(slices.Concat(s.m.Invariant, st.Invariant)) {
-		ruled[f.Left.Field], ruled[f.Right.Field] = true, true
+		for _, t := range f.Names() {
+			ruled[t.Field] = true
+		}
 	}
 	return ruled
 }

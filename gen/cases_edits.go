@@ -141,11 +141,16 @@ func (s search) view(o *spec.Operation) *view {
 		}
 	}
 	for _, f := range v.facts {
-		read[f.Left.Field], read[f.Right.Field] = true, true
+		for _, t := range f.Names() {
+			read[t.Field] = true
+		}
 	}
 	for _, e := range allEffects(o) {
 		for _, a := range e.Assigned() {
-			changed[a.Field], read[a.Value.Field] = true, true
+			changed[a.Field] = true
+			for _, f := range a.Value.Fields() {
+				read[f] = true
+			}
 		}
 		for _, f := range e.Named() {
 			changed[f.Field] = true
@@ -163,9 +168,11 @@ func (s search) view(o *spec.Operation) *view {
 		rules = append(rules, st.Invariant...)
 	}
 	for _, f := range spec.Leaves(rules) {
-		if own[f.Left.Field] || own[f.Right.Field] {
+		if slices.ContainsFunc(f.Names(), func(t spec.Term) bool { return own[t.Field] }) {
 			v.facts = append(slices.Clip(v.facts), f)
-			read[f.Left.Field], read[f.Right.Field] = true, true
+			for _, t := range f.Names() {
+				read[t.Field] = true
+			}
 		}
 	}
 	for _, st := range slices.Concat(ends, states(o.From)) {
@@ -321,6 +328,9 @@ func (s search) pool(x tried, t spec.Type, in *spec.Input, is func(spec.Term) bo
 		case f.Right.Kind != 0 && is(f.Right):
 			near(termValue(m, f.Left, x.before, x.call))
 		}
+		for _, v := range meeting(m, f, x, is) {
+			near(v)
+		}
 	}
 	return list
 }
@@ -358,6 +368,36 @@ func termValue(m *spec.Machine, t spec.Term, r interp.Record, c interp.Call) int
 		return interp.Word(t.Word.Name)
 	case spec.TermText:
 		return interp.String(t.Const)
+	case spec.TermSum:
+		total := interp.Int(0)
+		for _, p := range t.Parts {
+			v := termValue(m, p.Term, r, c)
+			if v.Kind == interp.KindAbsent {
+				return v
+			}
+			total.Num += p.Signed(v.Num)
+		}
+		return total
 	}
 	return interp.Absent
+}
+
+// meeting lists what a number that a sum of the fact reads would have to be for both sides to be
+// equal.
+func meeting(m *spec.Machine, f *spec.Fact, x tried, is func(spec.Term) bool) []interp.Value {
+	factor, part := int64(0), spec.Term{}
+	for i, side := range []spec.Term{f.Left, f.Right} {
+		for _, p := range side.Parts {
+			if is(p.Term) {
+				part = p.Term
+				factor += []int64{1, -1}[i] * p.Signed(1)
+			}
+		}
+	}
+	left, right := termValue(m, f.Left, x.before, x.call), termValue(m, f.Right, x.before, x.call)
+	if factor == 0 || left.Kind == interp.KindAbsent || right.Kind == interp.KindAbsent {
+		return nil
+	}
+	now := termValue(m, part, x.before, x.call).Num
+	return []interp.Value{interp.Int(now - (left.Num-right.Num)/factor)}
 }

@@ -166,7 +166,7 @@ func relations(m *spec.Machine, f *spec.Fact, r interp.Record, c interp.Call) []
 // mentions reports whether a fact names a field.
 func mentions(f *spec.Fact, field *spec.Field) bool {
 	return slices.ContainsFunc(spec.Leaves([]*spec.Fact{f}), func(x *spec.Fact) bool {
-		return x.Left.Field == field || x.Right.Field == field
+		return x.Reads(field)
 	})
 }
 

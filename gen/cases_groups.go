@@ -95,7 +95,7 @@ func (s search) group(in []*spec.State) []interp.Record {
 				r = r.With(s.m, f.Field.Name, interp.String(f.Field.Type.Fitted(fmt.Sprint("text ", rank))))
 			case f.Field.Type.Kind == spec.KindInt || f.Field.Type.Kind == spec.KindCounter || f.Field.Type.Kind == spec.KindSequence:
 				low := int64(1)
-				if f.Field.Type.Min != nil {
+				if f.Field.Type.Asked().Min != nil {
 					low = *f.Field.Type.Min
 				}
 				r = r.With(s.m, f.Field.Name, interp.Int(low+int64(rank)))

@@ -128,7 +128,7 @@ func (x *tried) pickFacts(m *spec.Machine) []string {
 	facts := slices.Clone(x.call.Op.Next.Where)
 	for _, q := range x.call.Op.Require {
 		for _, f := range q.When {
-			if f.Left.Field != nil || f.Right.Field != nil || f.Op == spec.AnyOf {
+			if f.Op == spec.AnyOf || slices.ContainsFunc(f.Names(), func(t spec.Term) bool { return t.Field != nil }) {
 				facts = append(facts, f)
 			}
 		}

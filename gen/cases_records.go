@@ -113,7 +113,7 @@ func plainValue(t spec.Type, low *int64, name string, n int) interp.Value {
 	case spec.KindSequence, spec.KindCounter:
 		return interp.Int(int64(n + 1))
 	}
-	if low == nil {
+	if low == nil || *low == -spec.SumLimit {
 		if low = new(int64); t.Max != nil {
 			*low = min(0, *t.Max)
 		}
@@ -196,7 +196,9 @@ func reads(m *spec.Machine, f *spec.Field) bool {
 		read := map[*spec.Field]bool{}
 		add := func(facts []*spec.Fact) {
 			for _, x := range spec.Leaves(facts) {
-				read[x.Left.Field], read[x.Right.Field] = true, true
+				for _, t := range x.Names() {
+					read[t.Field] = true
+				}
 			}
 		}
 		add(m.Invariant)
@@ -212,7 +214,9 @@ func reads(m *spec.Machine, f *spec.Field) bool {
 			}
 			for _, e := range allEffects(o) {
 				for _, a := range e.Set {
-					read[a.Value.Field] = true
+					for _, f := range a.Value.Fields() {
+						read[f] = true
+					}
 				}
 			}
 		}

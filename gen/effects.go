@@ -92,15 +92,81 @@ func (s scope) overflows(o *spec.Operation, e *spec.Effects, facts []*spec.Fact)
 			found = append(found, overflow{a.Field, raw("!%s(now.Add(%s))", s.n.of("fsmimpl.InYears"), durationExpr(a.Value.Plus))})
 		}
 	}
+	for _, a := range e.Set {
+		if a.Field.Type.Summed() && a.Value.Kind != spec.ValueInt && !within(a) {
+			found = append(found, s.beyond(a))
+		}
+	}
 	for _, r := range e.Increment {
 		base := s.stored(r.Field)
 		switch {
 		case below(facts, r.Field), below(guarded(o), r.Field), base.num != nil: // of a creation: 0
+		case r.Field.Type.Summed():
+			found = append(found, overflow{r.Field, raw("%s >= %d", base.val, int64(spec.SumLimit))})
 		default:
 			found = append(found, overflow{r.Field, raw(base.val+" ==").Qual("math", "MaxInt64")})
 		}
 	}
 	return found
+}
+
+// within reports whether what a field becomes is within the limit of sums by itself: an input was
+// looked at, and others have bounds.
+func within(a spec.Assign) bool {
+	var low, high float64 // which are far from the limit where they are not exact
+	parts := a.Value.Parts
+	switch a.Value.Kind {
+	case spec.ValueField:
+		parts = []spec.Part{{Term: spec.Term{Kind: spec.TermField, Field: a.Value.Field}}}
+	case spec.ValueSum:
+	default:
+		return true
+	}
+	for _, p := range parts {
+		least, most := math.Inf(-1), math.Inf(1)
+		bound := func(t spec.Type) {
+			if t.Kind == spec.KindCounter || t.Kind == spec.KindSequence {
+				least = 0
+			}
+			if t.Min != nil {
+				least = float64(*t.Min)
+			}
+			if t.Max != nil {
+				most = float64(*t.Max)
+			}
+		}
+		switch t := p.Term; {
+		case t.Field != nil:
+			bound(t.Field.Type)
+		case t.Input != nil:
+			bound(t.Input.Type)
+		default:
+			least, most = float64(t.Int), float64(t.Int)
+		}
+		if p.Minus {
+			least, most = -most, -least
+		}
+		low, high = low+least, high+most
+	}
+	return -spec.SumLimit <= low && high <= spec.SumLimit
+}
+
+// beyond is the condition that a field becomes a number beyond the limit of sums.
+func (s scope) beyond(a spec.Assign) overflow {
+	var parts []cond
+	o, t := s.value(a.Value, a.Field), a.Field.Type
+	for _, bound := range []struct {
+		op    spec.FactOp
+		limit int64
+		asked bool
+	}{{spec.Lt, -spec.SumLimit, t.Min == nil || *t.Min > -spec.SumLimit}, {spec.Gt, spec.SumLimit, t.Max == nil || *t.Max < spec.SumLimit}} {
+		if !bound.asked {
+			limit := plain(spec.KindInt, nil, strconv.FormatInt(bound.limit, 10))
+			limit.num = &bound.limit
+			parts = append(parts, compare(bound.op, o, limit))
+		}
+	}
+	return overflow{a.Field, raw(and(there(o), or(parts...)).String())}
 }
 
 // guarded lists the facts that hold of the stored record once the guards have passed.
@@ -112,11 +178,17 @@ func guarded(o *spec.Operation) []*spec.Fact {
 	return facts
 }
 
-// below reports whether one of the facts, if all hold, keeps a number below another one.
+// below reports whether one of the facts, if all hold, keeps a number below another one, which is
+// not beyond its own limit.
 func below(facts []*spec.Fact, f *spec.Field) bool {
 	under := func(x spec.Term, op, orEqual spec.FactOp, fact *spec.Fact, y spec.Term) bool {
-		number := y.Kind == spec.TermInt && y.Int < math.MaxInt64
-		return x.Kind == spec.TermField && x.Field == f && (fact.Op == op || number && (fact.Op == orEqual || fact.Op == spec.Eq))
+		most, number := int64(math.MaxInt64), y.Kind == spec.TermInt
+		if f.Type.Summed() {
+			most = spec.SumLimit
+		}
+		within := number && y.Int <= most || !number && (most == math.MaxInt64 || y.Field != nil && y.Field.Type.Summed())
+		number = number && y.Int < most
+		return x.Kind == spec.TermField && x.Field == f && (fact.Op == op && within || number && (fact.Op == orEqual || fact.Op == spec.Eq))
 	}
 	return slices.ContainsFunc(facts, func(x *spec.Fact) bool {
 		return under(x.Left, spec.Lt, spec.Le, x, x.Right) || under(x.Right, spec.Gt, spec.Ge, x, x.Left)
@@ -300,6 +372,14 @@ func (s scope) value(v spec.Value, f *spec.Field) operand {
 		return o
 	case spec.ValueBool:
 		return plain(spec.KindBool, nil, strconv.FormatBool(v.Bool))
+	case spec.ValueSum: // the proof says that its parts are there
+		o := s.sum(v.Parts, func(t spec.Term) operand {
+			if t.Field != nil {
+				return s.stored(t.Field)
+			}
+			return s.term(t, spec.Term{})
+		})
+		return plain(o.kind, nil, o.val)
 	case spec.ValueText:
 		if f.Type.Kind == spec.KindString || f.Type.Kind == spec.KindSet {
 			return textOperand(v.Const)

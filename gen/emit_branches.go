@@ -35,7 +35,7 @@ func (e *operationEmitter) looked(f *spec.Field) bool {
 			}
 		}
 	}
-	return slices.ContainsFunc(spec.Leaves(facts), func(x *spec.Fact) bool { return x.Left.Field == f || x.Right.Field == f })
+	return slices.ContainsFunc(spec.Leaves(facts), func(x *spec.Fact) bool { return x.Reads(f) })
 }
 
 // targets lists the states that an operation can lead to, each once.

@@ -205,7 +205,9 @@ func (s scope) fieldRules(m *spec.Machine) []broken {
 		var c cond
 		switch f.Type.Kind {
 		case spec.KindCounter:
-			c = call(o.val + " < 0")
+			if c = call(o.val + " < 0"); f.Type.Max != nil {
+				c = or(c, call(fmt.Sprintf("%s > %d", o.val, *f.Type.Max)))
+			}
 		case spec.KindSequence:
 			c = call(o.val + " < 1")
 		case spec.KindEnum:

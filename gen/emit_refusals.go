@@ -111,7 +111,7 @@ func (e *operationEmitter) guardValues(r *spec.Requirement) string {
 		add("others", "peers."+e.n.peer(g), spec.Type{Kind: spec.KindInt})
 	}
 	for _, f := range spec.Leaves(r.When) {
-		for _, t := range []spec.Term{f.Left, f.Right} {
+		for _, t := range f.Names() {
 			switch {
 			case t.Field != nil:
 				add(t.Field.Name, e.n.self+"."+e.n.field(t.Field), t.Field.Type)
@@ -139,7 +139,7 @@ func toldBy(r *spec.Requirement) []string {
 		add("others", spec.Type{})
 	}
 	for _, f := range spec.Leaves(r.When) {
-		for _, t := range []spec.Term{f.Left, f.Right} {
+		for _, t := range f.Names() {
 			switch {
 			case t.Field != nil:
 				add(t.Field.Name, t.Field.Type)

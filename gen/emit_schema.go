@@ -257,6 +257,10 @@ func (s *schemaText) fieldChecks(f *spec.Field) []sqlCheck {
 			add(fmt.Sprintf("is at most %d", *t.Max), fmt.Sprintf("%s <= %d", col, *t.Max))
 		}
 	case spec.KindCounter:
+		if t.Max != nil {
+			add(fmt.Sprintf("is a count up to %d", *t.Max), fmt.Sprintf("%s BETWEEN 0 AND %d", col, *t.Max))
+			break
+		}
 		add("is a count", col+" >= 0")
 	case spec.KindSequence:
 		add("is a number of a sequence", col+" >= 1")
@@ -429,7 +433,7 @@ func (s *schemaText) fact(f *spec.Fact, row string) string {
 	}
 	left, right := s.term(&f.Left, row), s.term(&f.Right, row)
 	var parts []string
-	for _, t := range []*spec.Term{&f.Left, &f.Right} {
+	for _, t := range f.Names() {
 		if t.Kind == spec.TermField && t.Field.Type.Optional {
 			parts = append(parts, row+column(t.Field)+" IS NOT NULL")
 		}
@@ -468,6 +472,8 @@ func (s *schemaText) term(t *spec.Term, row string) string {
 		return quoteText(t.Word.Stored())
 	case spec.TermText:
 		return quoteText(t.Const)
+	case spec.TermSum:
+		return spec.SumText(t.Parts, func(t spec.Term) string { return s.term(&t, row) })
 	}
 	panic(fmt.Sprintf("gen: %q cannot stand in an invariant", t.Text)) // the checks refuse it before
 }

@@ -54,6 +54,7 @@ var meaningFacts = []string{
 	"k is present", "k < l", "k >= l", "l != k", "created_at <= l", "k == updated_at",
 	"q is absent", "q == true", "q != true", "p == false", "p == q",
 	"j is present", "j is absent", "x is present", "x is absent", "x covers y", "y covers x", "c >= 2", "n is present", "n > b",
+	"a + b <= 3", "a - b >= c", "b + b > c + 2", "a + n != 3", "2 == a + n - c", "b - 1 < c",
 }
 
 func meaningMachine(t *testing.T) *spec.Machine {

@@ -28,6 +28,7 @@ type operand struct {
 	word string  // of a word of an enum: its name
 	num  *int64  // of an integer: its value
 	text *string // of a text of the specification: what it is
+	with cond    // of a sum: that its parts are there; else never
 }
 
 // isNumber reports whether values of the kind are int64.
@@ -123,7 +124,7 @@ func (s scope) stored(f *spec.Field) operand {
 // fields: a comparison that holds makes its fields present.
 func (s scope) learn(facts []*spec.Fact) {
 	for _, f := range facts {
-		for _, t := range []spec.Term{f.Left, f.Right} {
+		for _, t := range f.Names() {
 			if t.Field == nil || s.changes.of(t.Field) != nil {
 				continue
 			}
@@ -160,10 +161,42 @@ func (s scope) term(t, other spec.Term) operand {
 		return plain(spec.KindBool, nil, strconv.FormatBool(t.Bool))
 	case spec.TermText:
 		return textOperand(t.Const)
+	case spec.TermSum:
+		return s.sum(t.Parts, func(t spec.Term) operand { return s.term(t, other) })
 	}
 	enum := s.term(other, t).enum
 	o := plain(spec.KindEnum, enum, enum.word(t.Word.Name))
 	o.word = t.Word.Name
+	return o
+}
+
+// sum is a sum of whole numbers. It is there when all its parts are; here is present then,
+// and with holds the condition.
+func (s scope) sum(parts []spec.Part, of func(spec.Term) operand) operand {
+	o := plain(spec.KindInt, nil, "")
+	var with []cond
+	total, known := int64(0), true
+	o.val = spec.SumText(parts, func(t spec.Term) string {
+		x := of(t)
+		if x.here == absent {
+			o.here = absent
+		}
+		if with = append(with, there(x)); x.num == nil {
+			known = false
+		} else {
+			total += parts[len(with)-1].Signed(*x.num)
+		}
+		if strings.Contains(x.val, " + ") || strings.Contains(x.val, " - ") { // what is about to change
+			return "(" + x.val + ")"
+		}
+		return x.val
+	})
+	if known {
+		o.val, o.num = strconv.FormatInt(total, 10), &total
+	}
+	if o.with = and(with...); o.with.kind == condTrue {
+		o.with = never
+	}
 	return o
 }
 
@@ -220,8 +253,11 @@ func isPresent(o operand) cond {
 
 // there is the condition that a value can be compared. A set always can.
 func there(o operand) cond {
-	if o.here == maybe {
+	switch {
+	case o.here == maybe:
 		return call(o.opt + ".Present()")
+	case o.here == present && o.with.kind != condFalse:
+		return o.with
 	}
 	return constant(o.here == present)
 }
@@ -236,7 +272,7 @@ func (s scope) wrapped(op spec.FactOp, left, right operand) (cond, bool) {
 		left, right = right, left
 	}
 	switch {
-	case left.kind == spec.KindTime, left.kind == spec.KindSet, left.enum != right.enum:
+	case left.kind == spec.KindTime, left.kind == spec.KindSet, left.enum != right.enum, right.with.kind != condFalse:
 		return cond{}, false
 	}
 	some := s.n.of("fsm.Some") + "(" + typed(right) + ")"

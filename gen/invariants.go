@@ -33,7 +33,7 @@ func (s scope) outside(f *spec.Field) cond {
 		}
 	}
 	o := s.field(f)
-	if o.here == absent || f.Type.Min == nil && f.Type.Max == nil {
+	if o.here == absent || f.Type.Min == nil && f.Type.Max == nil || f.Type.Kind == spec.KindCounter {
 		return never
 	}
 	if f.Type.Kind == spec.KindString {

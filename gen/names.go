@@ -318,7 +318,7 @@ func fieldsMeeting(o *spec.Operation, in *spec.Input) []*spec.Field {
 	var fields []*spec.Field
 	for _, e := range allEffects(o) {
 		for _, a := range e.Set {
-			if a.Value.Input == in {
+			if slices.Contains(a.Value.Inputs(), in) {
 				fields = append(fields, a.Field)
 			}
 		}

@@ -92,7 +92,7 @@ func askable(f *spec.Fact) (asked, bool) {
 		return asked{}, false
 	}
 	switch in := a.value.Input; a.value.Kind {
-	case spec.TermField:
+	case spec.TermField, spec.TermSum:
 		return asked{}, false
 	case spec.TermNow:
 		a.value, a.now = spec.Term{}, true

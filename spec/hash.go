@@ -133,7 +133,7 @@ func termText(t Term) string {
 	case TermInt:
 		return fmt.Sprint(t.Int)
 	case TermSum:
-		return "(" + sumText(t.Parts, termText) + ")"
+		return "(" + SumText(t.Parts, termText) + ")"
 	}
 	return t.Text
 }
@@ -218,7 +218,7 @@ func valueText(v Value) string {
 	case ValueText:
 		return fmt.Sprintf("%q", v.Const)
 	case ValueSum:
-		return sumText(v.Parts, termText)
+		return SumText(v.Parts, termText)
 	}
 	return "word " + QuoteWord(v.Word.Name)
 }

@@ -83,8 +83,8 @@ func (v Value) Fields() []*Field {
 	return list
 }
 
-// sumText writes a sum.
-func sumText(parts []Part, text func(Term) string) string {
+// SumText writes a sum.
+func SumText(parts []Part, text func(Term) string) string {
 	out := ""
 	for i, p := range parts {
 		switch {

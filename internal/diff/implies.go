@@ -21,7 +21,7 @@ func implies(f, g *spec.Fact) bool {
 	// A comparison that holds implies that both sides are present.
 	if g.Op == spec.Present {
 		comparison := f.Op != spec.Present && f.Op != spec.Absent
-		return comparison && (termWord(&f.Left) == termWord(&g.Left) || termWord(&f.Right) == termWord(&g.Left))
+		return comparison && slices.ContainsFunc(f.Names(), func(t spec.Term) bool { return termWord(&t) == termWord(&g.Left) })
 	}
 	left, right := termWord(&f.Left), termWord(&f.Right)
 	if left == termWord(&g.Left) && right == termWord(&g.Right) {

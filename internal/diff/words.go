@@ -63,6 +63,8 @@ func termWord(t *spec.Term) string {
 		return fmt.Sprint(t.Int)
 	case spec.TermText:
 		return strconv.Quote(t.Const)
+	case spec.TermSum:
+		return spec.SumText(t.Parts, func(t spec.Term) string { return termWord(&t) })
 	}
 	return t.Text
 }
@@ -100,6 +102,8 @@ func valueWord(v *spec.Value) string {
 		return "word " + spec.QuoteWord(v.Word.Stored())
 	case spec.ValueText:
 		return strconv.Quote(v.Const)
+	case spec.ValueSum:
+		return spec.SumText(v.Parts, func(t spec.Term) string { return termWord(&t) })
 	}
 	return "actor"
 }

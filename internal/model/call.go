@@ -155,7 +155,7 @@ func (p *pools) numbers(in *spec.Input) []int64 {
 	}
 	if len(list) == 0 {
 		low, n := int64(0), 2
-		if t.Min != nil {
+		if t = t.Asked(); t.Min != nil {
 			low = *t.Min
 		}
 		if p.keyed[p.root(in)] {
@@ -175,7 +175,7 @@ func constant(t spec.Type) interp.Value {
 	case spec.KindString:
 		return interp.String(t.Fitted("x"))
 	case spec.KindInt:
-		switch {
+		switch t = t.Asked(); {
 		case t.Min != nil:
 			return interp.Int(*t.Min)
 		case t.Max != nil:

@@ -190,6 +190,13 @@ func (c *classes) assign(a spec.Assign) {
 	case a.Value.Field != nil:
 		c.join(a.Field, a.Value.Field)
 		c.presence[a.Value.Field] = c.presence[a.Value.Field] || c.presence[a.Field]
+	case a.Value.Kind == spec.ValueSum:
+		for _, p := range a.Value.Parts {
+			if n := node(p.Term); n != nil {
+				c.join(a.Field, n)
+				c.presence[n] = c.presence[n] || c.presence[a.Field]
+			}
+		}
 	case a.Value.Kind == spec.ValueActor:
 		c.join(a.Field, theActor{})
 	case a.Value.Kind == spec.ValueText && a.Field.Type.Kind != spec.KindTime && a.Field.Type.Kind != spec.KindJSON:
@@ -218,6 +225,10 @@ func (c *classes) fitting(in *spec.Input) spec.Type {
 
 func (c *classes) facts(facts []*spec.Fact) {
 	for _, f := range spec.Leaves(facts) {
+		if f.Left.Kind == spec.TermSum || f.Right.Kind == spec.TermSum {
+			c.sum(f.Names())
+			continue
+		}
 		left, right := node(f.Left), node(f.Right)
 		for _, n := range []any{left, right} {
 			if in, ok := n.(*spec.Input); ok {
@@ -250,6 +261,31 @@ func (c *classes) facts(facts []*spec.Fact) {
 		case right != nil && f.Left.Kind == spec.TermText:
 			c.around(right, f.Op, f.Left.Const)
 		}
+	}
+}
+
+// sum puts what is added, or compared with a sum, into one class: around its numbers, and around
+// 0 and 1, the sum may come to either side.
+func (c *classes) sum(names []spec.Term) {
+	var first any
+	ints := []int64{0, 1}
+	for _, t := range names {
+		n := node(t)
+		if n == nil {
+			ints = append(ints, t.Int)
+			continue
+		}
+		if in, ok := n.(*spec.Input); ok {
+			c.inFact[in] = true
+		}
+		if first == nil {
+			first = n
+		}
+		c.join(n, first)
+		c.compared[c.root(n)] = true
+	}
+	if first != nil {
+		c.ints[c.root(first)] = append(c.ints[c.root(first)], ints...)
 	}
 }
 

@@ -174,7 +174,7 @@ func (c *checker) numbered(facts []*spec.Fact) bool {
 	return slices.ContainsFunc(c.m.Fields, func(s *spec.Field) bool {
 		of := func(t spec.Term) bool { n := node(t); return n != nil && p.root(n) == p.root(s) }
 		return s.Type.Kind == spec.KindSequence &&
-			slices.ContainsFunc(spec.Leaves(facts), func(f *spec.Fact) bool { return of(f.Left) || of(f.Right) })
+			slices.ContainsFunc(spec.Leaves(facts), func(f *spec.Fact) bool { return slices.ContainsFunc(f.Names(), of) })
 	})
 }
 
@@ -321,7 +321,7 @@ func largestCount(m *spec.Machine) int64 {
 	largest := int64(0)
 	look := func(facts []*spec.Fact) {
 		for _, f := range spec.Leaves(facts) {
-			for _, t := range []spec.Term{f.Left, f.Right} {
+			for _, t := range f.Names() {
 				if t.Kind == spec.TermInt {
 					largest = max(largest, min(t.Int, 1<<20))
 				}

@@ -63,6 +63,9 @@ func (e *exactness) fact(f *spec.Fact) bool {
 	case spec.In, spec.NotIn, spec.Covers:
 		return false // sets of more members than there are names
 	}
+	if f.Left.Kind == spec.TermSum || f.Right.Kind == spec.TermSum {
+		return false // numbers that no constant separates
+	}
 	kind, op, now := kindOf(f.Left), f.Op, f.Right.Kind == spec.TermNow
 	if node(f.Left) == nil {
 		kind = kindOf(f.Right)
@@ -103,7 +106,7 @@ func (e *exactness) operation(op *spec.Operation) bool {
 		for _, a := range x.Set {
 			v, kind := a.Value, a.Field.Type.Kind
 			switch {
-			case v.Field != nil:
+			case v.Field != nil, v.Kind == spec.ValueSum:
 				return false // copies, whose ranges and presence are followed for a step only
 			case v.Kind == spec.ValueActor && op.By == spec.BySystem:
 				return false

@@ -212,7 +212,7 @@ func readAnywhere(m *spec.Machine, f *spec.Field) bool {
 	}
 	for _, op := range m.Operations {
 		for _, e := range effects(op) {
-			if slices.ContainsFunc(e.effects.Set, func(a spec.Assign) bool { return a.Value.Field == f }) {
+			if slices.ContainsFunc(e.effects.Set, func(a spec.Assign) bool { return slices.Contains(a.Value.Fields(), f) }) {
 				return true
 			}
 		}
@@ -234,6 +234,6 @@ func readsTime(op *spec.Operation, f *spec.Field) bool {
 // compares reports whether a fact compares the field, and asks for more than its presence.
 func compares(x *spec.Fact, f *spec.Field) bool {
 	return slices.ContainsFunc(spec.Leaves([]*spec.Fact{x}), func(y *spec.Fact) bool {
-		return y.Op != spec.Present && y.Op != spec.Absent && (y.Left.Field == f || y.Right.Field == f)
+		return y.Op != spec.Present && y.Op != spec.Absent && y.Reads(f)
 	})
 }

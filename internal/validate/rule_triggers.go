@@ -168,7 +168,7 @@ func endless(op *spec.Operation, v spec.Move, deadline *spec.Field) bool {
 		return t.Kind == spec.TermField && changed[t.Field] || t.Kind == spec.TermInput || t.Kind == spec.TermActor
 	}
 	asked := spec.Leaves(slices.Concat(needed(op), facts(op)))
-	return !slices.ContainsFunc(asked, func(f *spec.Fact) bool { return reads(f.Left) || reads(f.Right) })
+	return !slices.ContainsFunc(asked, func(f *spec.Fact) bool { return slices.ContainsFunc(f.Names(), reads) })
 }
 
 // freeDeadline lists the deadlines that a caller may set to any instant.

@@ -107,7 +107,9 @@ func unreadInput(p *Pass) {
 
 // reads reports whether a fact or an effect of the operation reads the input.
 func reads(op *spec.Operation, in *spec.Input) bool {
-	named := func(f *spec.Fact) bool { return f.Left.Input == in || f.Right.Input == in }
+	named := func(f *spec.Fact) bool {
+		return slices.ContainsFunc(f.Names(), func(t spec.Term) bool { return t.Input == in })
+	}
 	for _, r := range op.Require {
 		if slices.ContainsFunc(spec.Leaves(r.When), named) {
 			return true
@@ -118,7 +120,7 @@ func reads(op *spec.Operation, in *spec.Input) bool {
 	}
 	for _, e := range effects(op) {
 		for _, a := range e.effects.Assigned() {
-			if a.Value.Input == in {
+			if slices.Contains(a.Value.Inputs(), in) {
 				return true
 			}
 		}

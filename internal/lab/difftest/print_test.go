@@ -446,6 +446,8 @@ func valueWords(a spec.Assign) string {
 		return fmt.Sprint(v.Int)
 	case spec.ValueBool:
 		return fmt.Sprint(v.Bool)
+	case spec.ValueSum:
+		return v.Text
 	}
 	return v.Word.Name
 }
