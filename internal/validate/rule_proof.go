@@ -56,7 +56,8 @@ it. This one can break it. Stores do not refuse such a record; audits list it.`,
 		Doc: "A value names an input that a call may leave out, and nothing says what happens then: no fact of the source state, of a guard,\n" +
 			"of the branch or of those above it makes the input present. Say it: `input.x or absent` makes the field absent, `or same` keeps\n" +
 			"its value, `or default` gives it the default of the field, and on a branch `or reject` refuses the call. What the operation\n" +
-			"itself takes is there before it looks at any branch, so there only a guard counts.",
+			"itself takes is there before it looks at any branch, so there only a guard counts. A part of a sum, an input or a field, has no\n" +
+			"such form: a guard or the branch makes it present, or the source state promises it.",
 	},
 }
 

@@ -114,7 +114,11 @@ func (m *machine) upload() {
 func (m *machine) purse() {
 	kind := one(m, []string{"int 0..", "int"})
 	whole, free := m.extra(kind, "0"), m.extra(kind, "0")
-	m.facts = append(m.facts, free+" <= "+whole)
+	if within := free + " <= " + whole; beside(whole+free+m.names[0]).IntN(2) == 0 {
+		m.facts = append(m.facts, within)
+	} else {
+		m.facts = append(m.facts, whole+" - "+free+" >= 0")
+	}
 	a, b := m.nextName(), m.nextName()
 	rises := m.must(fmt.Sprintf("input.%s > %s", a, whole), fmt.Sprintf("input.%s > %s", b, free))
 	within := m.must(fmt.Sprintf("input.%s <= input.%s", b, a))
@@ -134,9 +138,12 @@ func (m *machine) refund() {
 	from := m.entrance()
 	m.does("from: "+from, "to: same", fmt.Sprintf("input: {%s: int 0..}", in),
 		"require: ["+m.must(fmt.Sprintf("input.%s >= %s", in, back))+"]", fmt.Sprintf("set: {%s: input.%s}", paid, in))
-	more, within := m.must(fmt.Sprintf("input.%s > %s", out, back)), m.must(fmt.Sprintf("input.%s <= %s", out, paid))
-	m.does("from: "+from, fmt.Sprintf("input: {%s: int 0..}", out), fmt.Sprintf("require: [%s, %s]", more, within),
-		fmt.Sprintf("set: {%s: input.%s}", back, out), "choose:",
+	more, within, becomes := fmt.Sprintf("input.%s > %s", out, back), fmt.Sprintf("input.%s <= %s", out, paid), "input."+out
+	if beside(paid+out).IntN(2) == 0 { // the call brings what is added
+		more, within, becomes = fmt.Sprintf("input.%s > 0", out), fmt.Sprintf("%s + input.%s <= %s", back, out, paid), back+" + input."+out
+	}
+	m.does("from: "+from, fmt.Sprintf("input: {%s: int 0..}", out), fmt.Sprintf("require: [%s, %s]", m.must(more), m.must(within)),
+		fmt.Sprintf("set: {%s: %s}", back, becomes), "choose:",
 		fmt.Sprintf("  - {when: %s == %s, to: %s}", back, paid, done), "  - {to: same}")
 }
 

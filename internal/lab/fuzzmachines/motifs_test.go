@@ -104,6 +104,14 @@ var motifs = map[string]func(m *spec.Machine) bool{
 				return slices.ContainsFunc(o.Choose, func(b *spec.Branch) bool { return slices.ContainsFunc(b.When, is) })
 			})
 	},
+	"a sum in a value, where a guard adds too": func(m *spec.Machine) bool {
+		return anyValue(m, spec.ValueSum) && anyOperation(m, func(o *spec.Operation) bool {
+			return anyFact(o, func(f *spec.Fact) bool { return f.Left.Kind == spec.TermSum })
+		})
+	},
+	"a sum in an invariant": func(m *spec.Machine) bool {
+		return slices.ContainsFunc(m.Invariant, func(f *spec.Fact) bool { return f.Left.Kind == spec.TermSum })
+	},
 	"an input or the default": func(m *spec.Machine) bool { return anyValue(m, spec.ValueInputOrDefault) },
 	"an input or a refusal":   func(m *spec.Machine) bool { return anyValue(m, spec.ValueInputOrReject) },
 	"a `default`": func(m *spec.Machine) bool {
