@@ -113,7 +113,7 @@ func (s scope) overflows(o *spec.Operation, e *spec.Effects, facts []*spec.Fact)
 // within reports whether what a field becomes is within the limit of sums by itself: an input was
 // looked at, and others have bounds.
 func within(a spec.Assign) bool {
-	var low, high float64 // which are far from the limit where they are not exact
+	low, high := int64(0), int64(0)
 	parts := a.Value.Parts
 	switch a.Value.Kind {
 	case spec.ValueField:
@@ -123,30 +123,27 @@ func within(a spec.Assign) bool {
 		return true
 	}
 	for _, p := range parts {
-		least, most := math.Inf(-1), math.Inf(1)
-		bound := func(t spec.Type) {
-			if t.Kind == spec.KindCounter || t.Kind == spec.KindSequence {
-				least = 0
-			}
-			if t.Min != nil {
-				least = float64(*t.Min)
-			}
-			if t.Max != nil {
-				most = float64(*t.Max)
-			}
+		t := spec.Type{Min: &p.Term.Int, Max: &p.Term.Int}
+		switch {
+		case p.Term.Field != nil:
+			t = p.Term.Field.Type
+		case p.Term.Input != nil:
+			t = p.Term.Input.Type
 		}
-		switch t := p.Term; {
-		case t.Field != nil:
-			bound(t.Field.Type)
-		case t.Input != nil:
-			bound(t.Input.Type)
-		default:
-			least, most = float64(t.Int), float64(t.Int)
+		least, most := int64(-spec.SumLimit), int64(spec.SumLimit)
+		if t.Kind == spec.KindCounter || t.Kind == spec.KindSequence {
+			least = 0
 		}
-		if p.Minus {
-			least, most = -most, -least
+		if t.Min != nil {
+			least = max(least, *t.Min)
 		}
-		low, high = low+least, high+most
+		if t.Max != nil {
+			most = min(most, *t.Max)
+		}
+		if a.Value.Kind == spec.ValueField && (t.Min == nil && least < 0 || t.Min != nil && *t.Min < least || t.Max == nil || *t.Max > most) {
+			return false // of a field that no sum reads
+		}
+		low, high = low+min(p.Signed(least), p.Signed(most)), high+max(p.Signed(least), p.Signed(most))
 	}
 	return -spec.SumLimit <= low && high <= spec.SumLimit
 }
@@ -158,9 +155,8 @@ func (s scope) beyond(a spec.Assign) overflow {
 	for _, bound := range []struct {
 		op    spec.FactOp
 		limit int64
-		asked bool
-	}{{spec.Lt, -spec.SumLimit, t.Min == nil || *t.Min > -spec.SumLimit}, {spec.Gt, spec.SumLimit, t.Max == nil || *t.Max < spec.SumLimit}} {
-		if !bound.asked {
+	}{{spec.Lt, -spec.SumLimit}, {spec.Gt, spec.SumLimit}} {
+		if beside := bound.limit + bound.limit/spec.SumLimit; t.Beyond(beside) {
 			limit := plain(spec.KindInt, nil, strconv.FormatInt(bound.limit, 10))
 			limit.num = &bound.limit
 			parts = append(parts, compare(bound.op, o, limit))

@@ -14,7 +14,7 @@ const limit = 1 << 60
 
 func paid(t *testing.T, net int64, tip fsm.Optional[int64]) Payment {
 	t.Helper()
-	p, _, err := Pay(PayInput{Net: net, Fee: 2, Servers: 3, Tip: tip}, now)
+	p, _, err := Pay("p", PayInput{Net: net, Fee: 2, Servers: 3, Tip: tip}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,10 +58,10 @@ func TestAbsentPart(t *testing.T) {
 
 // No number of a sum leaves the limit.
 func TestLimit(t *testing.T) {
-	if _, _, err := Pay(PayInput{Net: limit - 6, Servers: 3}, now); !errors.Is(err, fsm.ErrOverflow) {
+	if _, _, err := Pay("p", PayInput{Net: limit - 6, Servers: 3}, now); !errors.Is(err, fsm.ErrOverflow) {
 		t.Errorf("7 more than the limit: %v", err)
 	}
-	if _, _, err := Pay(PayInput{Net: limit + 1, Servers: 3}, now); !errors.Is(err, fsm.ErrInvalidInput) {
+	if _, _, err := Pay("p", PayInput{Net: limit + 1, Servers: 3}, now); !errors.Is(err, fsm.ErrInvalidInput) {
 		t.Errorf("an input beyond the limit: %v", err)
 	}
 	p := paid(t, limit-7, fsm.Optional[int64]{})
