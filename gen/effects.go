@@ -93,7 +93,7 @@ func (s scope) overflows(o *spec.Operation, e *spec.Effects, facts []*spec.Fact)
 		}
 	}
 	for _, a := range e.Set {
-		if a.Field.Type.Summed() && a.Value.Kind != spec.ValueInt && !within(a) {
+		if a.Field.Type.Summed() && (a.Value.Kind == spec.ValueSum || a.Value.Kind == spec.ValueField) { // an input was looked at
 			found = append(found, s.beyond(a))
 		}
 	}
@@ -108,44 +108,6 @@ func (s scope) overflows(o *spec.Operation, e *spec.Effects, facts []*spec.Fact)
 		}
 	}
 	return found
-}
-
-// within reports whether what a field becomes is within the limit of sums by itself: an input was
-// looked at, and others have bounds.
-func within(a spec.Assign) bool {
-	low, high := int64(0), int64(0)
-	parts := a.Value.Parts
-	switch a.Value.Kind {
-	case spec.ValueField:
-		parts = []spec.Part{{Term: spec.Term{Kind: spec.TermField, Field: a.Value.Field}}}
-	case spec.ValueSum:
-	default:
-		return true
-	}
-	for _, p := range parts {
-		t := spec.Type{Min: &p.Term.Int, Max: &p.Term.Int}
-		switch {
-		case p.Term.Field != nil:
-			t = p.Term.Field.Type
-		case p.Term.Input != nil:
-			t = p.Term.Input.Type
-		}
-		least, most := int64(-spec.SumLimit), int64(spec.SumLimit)
-		if t.Kind == spec.KindCounter || t.Kind == spec.KindSequence {
-			least = 0
-		}
-		if t.Min != nil {
-			least = max(least, *t.Min)
-		}
-		if t.Max != nil {
-			most = min(most, *t.Max)
-		}
-		if a.Value.Kind == spec.ValueField && (t.Min == nil && least < 0 || t.Min != nil && *t.Min < least || t.Max == nil || *t.Max > most) {
-			return false // of a field that no sum reads
-		}
-		low, high = low+min(p.Signed(least), p.Signed(most)), high+max(p.Signed(least), p.Signed(most))
-	}
-	return -spec.SumLimit <= low && high <= spec.SumLimit
 }
 
 // beyond is the condition that a field becomes a number beyond the limit of sums.

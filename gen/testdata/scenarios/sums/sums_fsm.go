@@ -203,6 +203,9 @@ func Pay(id string, in PayInput, now time.Time) (Payment, Event, error) {
 	if err := driver.CheckID(id); err != nil {
 		return Payment{}, Event{}, p.refuseInput("pay", "id", err.Error())
 	}
+	if in.Net+7 > 1152921504606846976 {
+		return Payment{}, Event{}, p.refuseRule("pay", fsm.ErrOverflow, "paid")
+	}
 	next := p
 	next.Paid = in.Net + 7
 	next.Fee = in.Fee
@@ -389,6 +392,9 @@ func (p *Payment) Shut(now time.Time) (Event, error) {
 		return Event{}, p.refuseState("shut", "open")
 	}
 	now = driver.Time(now)
+	if p.Paid < -1152921504606846976 || p.Paid > 1152921504606846976 {
+		return Event{}, p.refuseRule("shut", fsm.ErrOverflow, "tip")
+	}
 	next := *p
 	next.Tip = fsm.Some(p.Paid)
 	return p.step("shut", EventShut, &next, StateShut, now)
