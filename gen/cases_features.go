@@ -68,6 +68,13 @@ func (s search) features(x tried) []string {
 				for _, text := range relations(m, f, r, accepted) {
 					add("%s %s", where, text)
 				}
+				for _, x := range spec.Leaves([]*spec.Fact{f}) {
+					if how := relation(m, x, r, accepted); how != " beyond" {
+						for _, p := range weighing(m, slices.Concat(x.Left.Parts, x.Right.Parts), r, accepted) {
+							add("%s %s%s with %s", where, x.Text, how, p)
+						}
+					}
+				}
 			}
 		}
 		return failing == 0
@@ -123,10 +130,31 @@ func (s search) features(x tried) []string {
 			add("branch %d: %s is %s", branch, f.Name, is)
 		}
 	}
+	effects := o.Effects.Set
+	if b := x.done.Branch; b != nil {
+		effects = slices.Concat(effects, b.Effects.Set)
+	}
+	for _, a := range effects {
+		for _, p := range weighing(m, a.Value.Parts, x.before, accepted) {
+			add("branch %d: %s with %s", branch, a.Field.Name, p)
+		}
+	}
 	for i, f := range m.Builtin {
 		if reads(m, f) {
 			was, is := []time.Time{x.before.CreatedAt, x.before.UpdatedAt}[i], []time.Time{x.done.Record.CreatedAt, x.done.Record.UpdatedAt}[i]
 			add("branch %d: %s %t", branch, f.Name, was.Equal(is))
+		}
+	}
+	return list
+}
+
+// weighing lists the parts of sums that are not 0: a test in which one is 0 does not tell it
+// from a sum without it.
+func weighing(m *spec.Machine, parts []spec.Part, r interp.Record, c interp.Call) []string {
+	var list []string
+	for i, p := range parts {
+		if termValue(m, p.Term, r, c).Num != 0 {
+			list = append(list, fmt.Sprint(i, " ", p.Term.Text))
 		}
 	}
 	return list

@@ -42,6 +42,7 @@ var kinds = []struct {
 	{"event name", []string{": the event of "}, false},
 	{"on_refusal", []string{": a refusal is recorded or not"}, false},
 	{"trigger, then", []string{"trigger ", ": drop then", ": drop the effect "}, false},
+	{"a sum", []string{" in a sum", ": a sum without "}, false},
 	{"a value", []string{": later", ": one more", ": the opposite", " twice", ": input or ", ": reset "}, false},
 }
 
@@ -271,6 +272,30 @@ func effectMutants(e *spec.Effects, add adder) {
 			add(func() { v.Int++ }, "%s: one more", e.Set[i].Field.Name)
 		case spec.ValueBool:
 			add(func() { v.Bool = !v.Bool }, "%s: the opposite", e.Set[i].Field.Name)
+		case spec.ValueSum:
+			sumMutants(&v.Parts, add, e.Set[i].Field.Name)
+		}
+	}
+}
+
+// sumMutants leaves a part of a sum out, takes it off where it was added and the reverse,
+// and moves a number.
+func sumMutants(parts *[]spec.Part, add adder, what string) {
+	if len(*parts) > 2 {
+		without(parts, func(i int) string { return (*parts)[i].Term.Text }, add, what+": a sum without")
+	}
+	for i, p := range *parts {
+		change := func(f func(p *spec.Part)) func() {
+			return func() {
+				*parts = slices.Clone(*parts)
+				f(&(*parts)[i])
+			}
+		}
+		if i > 0 {
+			add(change(func(p *spec.Part) { p.Minus = !p.Minus }), "%s: the other sign of %s in a sum", what, p.Term.Text)
+		}
+		if p.Term.Kind == spec.TermInt {
+			add(change(func(p *spec.Part) { p.Term.Int, p.Term.Text = p.Term.Int+1, fmt.Sprint(p.Term.Int+1) }), "%s: one more than %s in a sum", what, p.Term.Text)
 		}
 	}
 }
@@ -283,6 +308,9 @@ var (
 	}
 	neighbour = map[spec.FactOp]spec.FactOp{spec.Lt: spec.Le, spec.Le: spec.Lt, spec.Gt: spec.Ge, spec.Ge: spec.Gt}
 )
+
+func left(f *spec.Fact) *spec.Term  { return &f.Left }
+func right(f *spec.Fact) *spec.Term { return &f.Right }
 
 // factMutants turns every fact of a list around, and moves its bound.
 func factMutants(facts []*spec.Fact, add adder, what string) {
@@ -309,6 +337,18 @@ func factMutants(facts []*spec.Fact, add adder, what string) {
 		}
 		if op, ok := neighbour[f.Op]; ok {
 			add(change(op), "%s: the bound of %s", what, f.Text)
+		}
+		for _, side := range []func(*spec.Fact) *spec.Term{left, right} {
+			if side(f).Kind != spec.TermSum {
+				continue
+			}
+			changed := *f
+			sumMutants(&side(&changed).Parts, func(mutate func(), format string, args ...any) {
+				add(func() {
+					mutate()
+					facts[i] = &changed
+				}, format, args...)
+			}, what+": "+f.Text)
 		}
 	}
 }

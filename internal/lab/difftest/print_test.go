@@ -411,8 +411,21 @@ func factList(facts []*spec.Fact) string {
 		case spec.Absent:
 			return f.Left.Text + " is absent"
 		}
-		return f.Left.Text + " " + opWords[f.Op] + " " + f.Right.Text
+		return sideWords(f.Left) + " " + opWords[f.Op] + " " + sideWords(f.Right)
 	})
+}
+
+// sideWords writes a side of a comparison. The parts of a sum may be those of a mutant.
+func sideWords(t spec.Term) string {
+	if t.Kind == spec.TermSum {
+		return partWords(t.Parts)
+	}
+	return t.Text
+}
+
+// partWords writes a sum, a part that is added first.
+func partWords(parts []spec.Part) string {
+	return spec.SumText(parts, func(t spec.Term) string { return t.Text })
 }
 
 // constantWords writes a default.
@@ -447,7 +460,7 @@ func valueWords(a spec.Assign) string {
 	case spec.ValueBool:
 		return fmt.Sprint(v.Bool)
 	case spec.ValueSum:
-		return v.Text
+		return partWords(v.Parts)
 	}
 	return v.Word.Name
 }

@@ -129,6 +129,59 @@ func TestStrength(t *testing.T) {
 	}
 }
 
+// sameSums lists the mutants of sums that mean the same, with the reason.
+var sameSums = map[string]string{
+	"sums: pay: do not set refunded":                       "a creation gives a field its default",
+	"sums: pay: refunded: one more":                        "a text has no words for another default of one operation",
+	"sums: tip_more: branch 1: drop input.more is present": "the sum below does not hold without it",
+}
+
+// TestSumsAreNoticed makes every mutant of the machine of sums: what the static checks
+// leave, the generated tests notice.
+func TestSumsAreNoticed(t *testing.T) {
+	path := filepath.Join("..", "..", "..", "gen", "testdata", "scenarios", "sums.yaml")
+	src, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed := func() *spec.Machine {
+		m, found := spec.Parse(path, src)
+		if m == nil {
+			t.Fatal(found)
+		}
+		return m
+	}
+	original := parsed()
+	asked := generatedCases(t, original)
+	meant := map[string]bool{}
+	for _, d := range refusal(original, nil) {
+		meant[d.Code+d.Message] = true
+	}
+	static, tested, used := 0, 0, 0
+	for i := range specMutants(original) {
+		m := parsed()
+		mutant := specMutants(m)[i]
+		mutant.apply()
+		switch same := sameSums[mutant.name] != ""; {
+		case len(refusal(m, meant)) > 0 && !same:
+			static++
+		case noticed(original, m, asked):
+			tested++
+			if same {
+				t.Errorf("%s is listed as the same machine, but the tests notice it", mutant.name)
+			}
+		case same:
+			used++
+		default:
+			t.Errorf("nobody notices: %s", mutant.name)
+		}
+	}
+	if used != len(sameSums) {
+		t.Errorf("of %d mutants that mean the same there are %d", len(sameSums), used)
+	}
+	t.Logf("the static checks refuse %d mutants, the generated tests notice %d, and %d mean the same", static, tested, used)
+}
+
 // tallyOfCodes counts findings by code.
 type tallyOfCodes map[string]int
 
