@@ -140,9 +140,14 @@ func withLeast(t spec.Type) *spec.Type {
 	return &t
 }
 
+// boundText writes a type with its bounds. The limit of sums has its cause in the place of a number
+// that nobody wrote. A counter has it, too, but none counts so far: no row has to be looked at.
 func boundText(t *spec.Type) string {
-	bare := *t
+	bare := t.Asked()
 	bare.Optional = false
+	if t.Summed() {
+		return bare.String() + " within the limit of sums (2^60)"
+	}
 	return bare.String()
 }
 
