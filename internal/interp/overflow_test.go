@@ -172,7 +172,7 @@ func TestSums(t *testing.T) {
 		d, refusal := interp.Decide(m, r, c, interp.Others{})
 		switch f := m.Field(tt.want); {
 		case refusal != nil:
-			got := string(refusal.Code) + " " + refusal.Name + refusal.Guard
+			got := refusal.Code + " " + refusal.Name + refusal.Guard
 			if got != tt.want {
 				t.Errorf("%s of %v with %d: %q %v, want %q", tt.op, tt.before, tt.amount, got, refusal, tt.want)
 			}
