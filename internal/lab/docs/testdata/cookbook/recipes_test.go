@@ -18,6 +18,7 @@ import (
 	"example.com/cookbook/parcel"
 	"example.com/cookbook/payment"
 	"example.com/cookbook/reminder"
+	"example.com/cookbook/sale"
 	"example.com/cookbook/task"
 	"example.com/cookbook/ticket1"
 	"example.com/cookbook/ticket2"
@@ -160,6 +161,19 @@ func TestOutbox(t *testing.T) {
 	if !slices.Equal(keys, []string{"n", "n"}) {
 		t.Errorf("the receiver saw the keys %q", keys)
 	}
+}
+
+func TestRefund(t *testing.T) {
+	ctx := t.Context()
+	sales, _ := open(t, sale.Migrate, sale.Open)
+	must(sales.Pay(ctx, "s", sale.PayInput{Paid: 50}, fsm.Call{RequestID: "pay"}))
+	want(t, must(refund(ctx, sales, "s", "a", "ben", 20)), 30)
+	want(t, must(refund(ctx, sales, "s", "b", "ben", 10)), 20)
+	want(t, must(refund(ctx, sales, "s", "a", "ben", 20)), 30) // the first answer again
+	_, err := refund(ctx, sales, "s", "c", "ben", 21)
+	want(t, errors.Is(err, sale.ErrRefundTooBig), true)
+	want(t, must(refund(ctx, sales, "s", "d", "ben", 20)), 0)
+	want(t, must(sales.Record(ctx, "s")).State, sale.StateRefunded)
 }
 
 // flights is an agency whose hotel is full where full says so.
