@@ -123,7 +123,8 @@ func ask(ctx context.Context, by http.RoundTripper, method, url, user, key, body
 		return a, err
 	}
 	a.status, a.replayed, a.body = resp.StatusCode, resp.Header.Get(replayHeader) == "true", string(text)
-	return a, json.Unmarshal(text, &a)
+	err = json.Unmarshal(text, &a)
+	return a, err
 }
 
 // broken is a connection that breaks when the server has done its work: nobody hears the answer.
@@ -301,7 +302,7 @@ func TestRefusals(t *testing.T) {
 			{422, path + "/refunds", "ben", "4", `{"amount":1152921504606846977,"reason":"r"}`, problem{"invalid_input", "", "amount"}},
 			{400, path + "/refunds", "ben", "5", `{"amount":1.5,"reason":"r"}`, problem{"bad_json", "", "expected a JSON object"}},
 			{400, path + "/refunds", "ben", "6", `{"amount":"1","reason":"r"}`, problem{"bad_json", "", "expected a JSON object"}},
-			{400, path + "/refunds", "ben", "7", `{"ammount":1}`, problem{"bad_json", "", "expected a JSON object"}},
+			{400, path + "/refunds", "ben", "7", `{"sum":1}`, problem{"bad_json", "", "expected a JSON object"}},
 			{400, path + "/refunds", "ben", "8", `{"amount":1}`, problem{"reason_missing", "", "no reason"}},
 			{400, path + "/refunds", "ben", "", `{"amount":1,"reason":"r"}`, problem{"request_missing", "", "no request id"}},
 			{401, path + "/refunds", "", "9", `{"amount":1,"reason":"r"}`, problem{"actor_missing", "", "no actor"}},
