@@ -28,7 +28,7 @@ with ` + "`optional`" + ` before it where a value may be missing.`,
 	{
 		Code: "FSM005", Name: "unreadable fact", Severity: spec.Error,
 		Doc: "Facts are single comparisons: `x is present`, `x is absent`, `a == b` (also != < <= > >=), `x in set`, `x not in set`,\n" +
-			"`set covers set`. There is no `and` (a list means and), no `or`, no arithmetic and no function.",
+			"`set covers set`. There is no `and` (a list means and), no `or` (write `any`), no product and no function.",
 	},
 	{
 		Code: "FSM006", Name: "unknown trigger", Severity: spec.Error,
