@@ -12,8 +12,8 @@ type Feed struct {
 // Feeds lists which inputs of an operation flow into which fields, by input and
 // then by field. An input feeds a field that a `set` or an `add` gives it to, and
 // one that a guard, `next` or a branch finds it equal to, or a member of. What a sum adds
-// feeds the field that becomes the sum. So does an input that is found equal to what such a field becomes; two places are equal, too,
-// where neither is above the other. Where facts leave it open, they may be equal: a branch
+// feeds the field that becomes the sum. So does an input that is found equal to what such a field
+// becomes; two places are equal, too, where neither is above the other. Where facts leave it open, they may be equal: a branch
 // that two unequal places stand before is taken when any of its facts fails. An input that
 // feeds nothing feeds the field of its name. This is the one place that says so.
 func (m *Machine) Feeds(o *Operation) []Feed {
@@ -67,8 +67,10 @@ type flow struct {
 }
 
 func newFlow(o *Operation, b *Branch, passed []*Fact) *flow {
-	w := &flow{equal: map[place][]place{}, within: map[place][]place{}, holds: map[place][]place{}, below: map[place][]place{}, fields: map[*Field]bool{},
-		added: map[*Input][]*Field{}}
+	w := &flow{
+		equal: map[place][]place{}, within: map[place][]place{}, holds: map[place][]place{}, below: map[place][]place{},
+		fields: map[*Field]bool{}, added: map[*Input][]*Field{},
+	}
 	for _, r := range o.Require {
 		w.facts(r.When, 0, false)
 	}

@@ -28,7 +28,8 @@ const mostParts = 4
 // SumLimit is how far from 0 a number may be that a sum reads, or that is set to one.
 const SumLimit = 1 << 60
 
-const sumHint = "write two to four parts with ` + ` or ` - ` between them: int fields, counters, `input.x` and numbers, at least one of them no number"
+const sumHint = "write two to four parts with ` + ` or ` - ` between them: int fields, counters, `input.x` and numbers, " +
+	"at least one of them no number"
 
 // Names lists what a side of a fact names: the term itself, or the parts of a sum.
 func (t Term) Names() []Term {

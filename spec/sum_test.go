@@ -67,7 +67,8 @@ func TestSums(t *testing.T) {
 			t.Errorf("field %s is %s, want %s", name, got, want)
 		}
 	}
-	if in := m.Operation("refund").Input("amount"); !in.Type.Beyond(spec.SumLimit+1) || in.Type.Beyond(spec.SumLimit) || in.Type.Asked().Max != nil {
+	in := m.Operation("refund").Input("amount")
+	if !in.Type.Beyond(spec.SumLimit+1) || in.Type.Beyond(spec.SumLimit) || in.Type.Asked().Max != nil {
 		t.Errorf("input amount is %s", in.Type)
 	}
 	other, _ := spec.Parse("test.yaml", []byte(refundWith("refunded - input.amount <= paid - 2", "refunded + input.amount")))

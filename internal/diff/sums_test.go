@@ -14,7 +14,8 @@ import (
 func TestLimitOfSums(t *testing.T) {
 	t.Parallel()
 	machine := func(typ, fact string) *spec.Machine {
-		m, found := spec.Parse("desk.yaml", []byte("fsm: 1\nmachine: desk\nentity: Desk\notherwise: reject\nfields: {n: {type: "+typ+"}, k: int 0..9}\n"+
+		m, found := spec.Parse("desk.yaml", []byte("fsm: 1\nmachine: desk\nentity: Desk\notherwise: reject\n"+
+			"fields: {n: {type: "+typ+"}, k: int 0..9}\n"+
 			"states: {open: {invariant: ["+fact+"]}}\noperations:\n  submit: {creates: open, set: {n: input, k: input}}\n"))
 		if m == nil || found.HasErrors() {
 			t.Fatal(found)
@@ -27,7 +28,8 @@ func TestLimitOfSums(t *testing.T) {
 		{"int", "n + k < 9", "int", "n < 9", "field n is int, it was int within the limit of sums (2^60)"},
 		{"int 0..9", "n < 9", "int 0..9", "n + k < 9", ""},
 		{"int", "n - k < 9", "int", "n + k < 9", ""},
-		{"int", "n + k < 9", "int 0..", "n + k < 9", "FSM702 field n is int 0.. within the limit of sums (2^60), it was int within the limit of sums (2^60)"},
+		{"int", "n + k < 9", "int 0..", "n + k < 9",
+			"FSM702 field n is int 0.. within the limit of sums (2^60), it was int within the limit of sums (2^60)"},
 	} {
 		r := diff.Machines(machine(c.old, c.was), machine(c.next, c.is))
 		var got []string

@@ -27,7 +27,8 @@ func apply(m *spec.Machine, e *spec.Effects, stored, target Record, c Call) (aft
 	}
 	for _, a := range e.Set {
 		v := valueOf(m, a, stored, c)
-		exceeds(a.Field, a.Value.Kind == spec.ValueNow && a.Value.Plus > 0 && !inYears(v.AsTime()) || v.Kind == KindInt && a.Field.Type.Beyond(v.Num))
+		exceeds(a.Field, a.Value.Kind == spec.ValueNow && a.Value.Plus > 0 && !inYears(v.AsTime()) ||
+			v.Kind == KindInt && a.Field.Type.Beyond(v.Num))
 		put(a.Field, v)
 	}
 	for _, f := range e.Clear {

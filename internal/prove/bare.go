@@ -60,7 +60,8 @@ func (w *work) absentPart(s *part, branch *spec.Branch, a spec.Assign, t spec.Te
 	case len(branch.When) > 0:
 		ways = append(ways, fmt.Sprintf("add `%s is present` to `when` of the branch in line %d of %s", t.Text, branch.Pos.Line, s.op.Name))
 	default:
-		ways = append(ways, fmt.Sprintf("put a branch above the branch in line %d of %s for the case in which `%s is absent`", branch.Pos.Line, s.op.Name, t.Text))
+		ways = append(ways, fmt.Sprintf("put a branch above the branch in line %d of %s for the case in which `%s is absent`",
+			branch.Pos.Line, s.op.Name, t.Text))
 	}
 	if t.Field != nil && s.from != nil && !promises(s.from.Absent, t.Field) {
 		ways = append(ways, fmt.Sprintf("promise it before: add %s to `present` of %s", t.Field.Name, s.from.Name))

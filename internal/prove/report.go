@@ -190,11 +190,12 @@ func summed(g goal, at spec.Assign) string {
 	}
 	op, _, found := strings.Cut(strings.TrimPrefix(g.fact.Text, g.fact.Left.Text+" "), " ")
 	left, right := g.fact.Left, g.fact.Right
+	is := func(t spec.Term) bool { return t.Field == at.Field }
 	switch {
 	case !found || g.fact.Op == spec.AnyOf:
-	case left.Kind == spec.TermField && left.Field == at.Field && !slices.ContainsFunc(right.Names(), func(t spec.Term) bool { return t.Field == at.Field }):
+	case left.Kind == spec.TermField && is(left) && !slices.ContainsFunc(right.Names(), is):
 		return sum + " " + op + " " + right.Text
-	case right.Kind == spec.TermField && right.Field == at.Field && !slices.ContainsFunc(left.Names(), func(t spec.Term) bool { return t.Field == at.Field }):
+	case right.Kind == spec.TermField && is(right) && !slices.ContainsFunc(left.Names(), is):
 		return left.Text + " " + op + " " + sum
 	}
 	return ""

@@ -295,7 +295,8 @@ func sumMutants(parts *[]spec.Part, add adder, what string) {
 			add(change(func(p *spec.Part) { p.Minus = !p.Minus }), "%s: the other sign of %s in a sum", what, p.Term.Text)
 		}
 		if p.Term.Kind == spec.TermInt {
-			add(change(func(p *spec.Part) { p.Term.Int, p.Term.Text = p.Term.Int+1, fmt.Sprint(p.Term.Int+1) }), "%s: one more than %s in a sum", what, p.Term.Text)
+			more := change(func(p *spec.Part) { p.Term.Int, p.Term.Text = p.Term.Int+1, fmt.Sprint(p.Term.Int+1) })
+			add(more, "%s: one more than %s in a sum", what, p.Term.Text)
 		}
 	}
 }

@@ -134,7 +134,8 @@ func given(o *spec.Operation) []*spec.Field {
 		case x.Kind != spec.TermField || slices.Contains(same, x.Field):
 			continue
 		case f.Op == spec.Absent && sorted: // one place in the order
-		case f.Op != spec.Eq || value.Kind == spec.TermField || value.Kind == spec.TermSum || value.Kind == spec.TermNow || x.Field.Type.Kind == spec.KindJSON:
+		case f.Op != spec.Eq || value.Kind == spec.TermField || value.Kind == spec.TermSum ||
+			value.Kind == spec.TermNow || x.Field.Type.Kind == spec.KindJSON:
 			continue
 		case value.Kind == spec.TermInput && (value.Input.Type.Optional || !slices.EqualFunc(value.Input.Type.Values, x.Field.Type.Values, sameWord)):
 			continue
