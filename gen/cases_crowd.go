@@ -3,6 +3,7 @@ package gen
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -191,15 +192,16 @@ func (s search) apart(r interp.Record, f *spec.Field) []interp.Record {
 // peers fills the groups that guards count.
 func (s search) peers(x tried, first bool, add adder) {
 	m := s.m
-	for _, g := range peerGuards(x.call.Op) {
-		p := g.Peers
+	for _, q := range peerRequirements(x.call.Op) {
+		g, p, call := q.Guard, q.Guard.Peers, filledInputs(m, x.call)
 		if p.Than > mostPeers {
 			continue
 		}
-		like := x.before
+		own := x.before
 		if creates(x.call.Op) {
-			like = interp.Effects(m, &x.call.Op.Effects, like, filledInputs(m, x.call))
+			own = interp.Effects(m, &x.call.Op.Effects, own, call)
 		}
+		like := meant(m, q, own, call)
 		in := states(p.In)
 		fill := func(n int64, st func(i int) *spec.State) []interp.Record {
 			var list []interp.Record
@@ -210,7 +212,7 @@ func (s search) peers(x tried, first bool, add adder) {
 		}
 		cycle := func(i int) *spec.State { return in[i%len(in)] }
 		name := fmt.Sprintf("peers %s from %v", g.Name, x.before.State)
-		call := func(beside []interp.Record, shows string, args ...any) {
+		ask := func(beside []interp.Record, shows string, args ...any) {
 			add(x, beside, "", name+" "+shows, args...)
 			if x.call.Op.Next != nil { // and the machine picks
 				own := x.before
@@ -220,34 +222,58 @@ func (s search) peers(x tried, first bool, add adder) {
 				add(y, append(slices.Clone(beside), own), "", name+" picked "+shows, args...)
 			}
 		}
-		call(fill(p.Than-1, cycle), "one fewer")
-		call(fill(p.Than, cycle), "as many")
+		ask(fill(p.Than-1, cycle), "one fewer")
+		ask(fill(p.Than, cycle), "as many")
 		for _, st := range m.States {
 			if !first { // the other states are shown from one
 				break
 			}
-			call(fill(p.Than, func(i int) *spec.State {
+			ask(fill(p.Than, func(i int) *spec.State {
 				if i == 0 {
 					return st
 				}
 				return cycle(i)
 			}), "one in %s", st.Name)
 		}
-		for _, f := range p.Same {
+		for i, f := range p.Same {
 			full := fill(p.Than, cycle)
 			for _, r := range s.apart(full[0], f.Field) {
 				other := append([]interp.Record{r}, full[1:]...)
-				call(other, "another %s, absent %t", f.Field.Name, r.Value(m, f.Field).Kind == interp.KindAbsent)
+				ask(other, "another %s, absent %t", f.Field.Name, r.Value(m, f.Field).Kind == interp.KindAbsent)
 			}
-			if f.Field.Type.Optional { // a record in no group has no others
+			t := q.Of[i].Right
+			if t.Field != nil && t.Field.Type.Optional { // a record in no group has no others
 				y := x
-				y.before = x.before.With(m, f.Field.Name, interp.Absent)
+				y.before = x.before.With(m, t.Field.Name, interp.Absent)
 				if !creates(x.call.Op) && sound(m, y.before) {
-					add(y, full, "", name+" own %s absent", f.Field.Name)
+					add(y, full, "", name+" own %s absent", t.Field.Name)
 				}
+			}
+			if t.Input != nil && t.Input.Type.Optional {
+				y := x
+				y.call.Inputs = maps.Clone(x.call.Inputs)
+				delete(y.call.Inputs, t.Input.Name)
+				add(y, full, "", name+" without %s", t.Input.Name)
+			}
+			if v := own.Value(m, f.Field); t.Field != f.Field && !f.Field.Builtin && v.IsPresent() && v != like.Value(m, f.Field) {
+				was := like
+				like = like.With(m, f.Field.Name, v)
+				ask(fill(p.Than, cycle), "as many with its own %s", f.Field.Name)
+				like = was
 			}
 		}
 	}
+}
+
+// meant gives a record the values of the group that a guard counts for a call, if there is one.
+func meant(m *spec.Machine, q *spec.Requirement, r interp.Record, c interp.Call) interp.Record {
+	values, there := interp.GroupOf(m, q, r, c)
+	for i, f := range q.Guard.Peers.Same {
+		if there && !f.Field.Builtin {
+			r = r.With(m, f.Field.Name, values[i])
+		}
+	}
+	return r
 }
 
 // places takes the places that constraints give to one record, and the ids and keys of creations.

@@ -207,7 +207,7 @@ func reads(m *spec.Machine, f *spec.Field) bool {
 		}
 		for _, o := range m.Operations {
 			for _, r := range o.Require {
-				add(r.When)
+				add(r.Reads())
 			}
 			for _, b := range o.Choose {
 				add(b.When)

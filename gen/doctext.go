@@ -267,6 +267,15 @@ func operationGuards(n *names, o *spec.Operation) string {
 	return b.String()
 }
 
+// groupText says which other records are counted.
+func groupText(p *spec.Peers) string {
+	own, whose := p.Told()
+	if len(own) > 0 {
+		whose = " with the same " + list(own, "and") + whose
+	}
+	return whose
+}
+
 // guardMeaning says when a guard lets a call pass.
 func guardMeaning(g *spec.Guard) string {
 	if g.Peers == nil {
@@ -276,9 +285,7 @@ func guardMeaning(g *spec.Guard) string {
 	if !g.Peers.None {
 		group = fmt.Sprintf("fewer than %d other records", g.Peers.Than)
 	}
-	if same := fieldNames(g.Peers.Same); len(same) > 0 {
-		group += " with the same " + list(same, "and")
-	}
+	group += groupText(g.Peers)
 	verb := "is"
 	if !g.Peers.None {
 		verb = "are"

@@ -309,14 +309,21 @@ func (s *store) decide(o *spec.Operation) *jen.Statement {
 func (s *store) peers(o *spec.Operation) (*jen.Statement, error) {
 	var queries []jen.Code
 	usesRecord := false
-	query := func(head string, group []*spec.Field, in []*spec.State) error {
+	query := func(head string, group []*spec.Field, of []*spec.Fact, in []*spec.State) error {
 		text := head
 		if len(group) > 0 {
 			values, err := s.groupValues(o, group)
 			if err != nil {
 				return err
 			}
-			usesRecord = usesRecord || !creates(o)
+			for i := range group {
+				if of != nil && of[i].Right.Field != group[i] {
+					if values[i], err = s.memberValue(o, of[i]); err != nil {
+						return err
+					}
+				}
+				usesRecord = usesRecord || !creates(o) && (of == nil || of[i].Right.Field != nil)
+			}
 			text += ", Columns: " + stringsExpr(storedFields(group)) + ", Values: []any{" + strings.Join(values, ", ") + "}"
 		}
 		if in != nil {
@@ -325,13 +332,14 @@ func (s *store) peers(o *spec.Operation) (*jen.Statement, error) {
 		queries = append(queries, jen.Line().Add(raw(text+", Except: id}")))
 		return nil
 	}
-	for _, g := range peerGuards(o) {
-		if err := query(fmt.Sprintf("{Name: %q", g.Name), fieldsOf(g.Peers.Same), states(g.Peers.In)); err != nil {
+	for _, q := range peerRequirements(o) {
+		g := q.Guard
+		if err := query(fmt.Sprintf("{Name: %q", g.Name), fieldsOf(g.Peers.Same), q.Of, states(g.Peers.In)); err != nil {
 			return nil, err
 		}
 	}
 	for _, x := range sequences(s.m, o) {
-		if err := query(fmt.Sprintf("{Name: %q, Sequence: true", x.Name), x.Per, nil); err != nil {
+		if err := query(fmt.Sprintf("{Name: %q, Sequence: true", x.Name), x.Per, nil, nil); err != nil {
 			return nil, err
 		}
 	}
@@ -342,6 +350,18 @@ func (s *store) peers(o *spec.Operation) (*jen.Statement, error) {
 	return jen.Func().Params(raw("%s *%s, id string", j, s.n.Record)).Index().Add(raw("driver.PeerQuery")).Block(
 		jen.Return(jen.Index().Add(raw("driver.PeerQuery")).Values(append(queries, jen.Line())...)),
 	), nil
+}
+
+// memberValue returns the value that a field of a group has: another field's, or one of the call.
+func (s *store) memberValue(o *spec.Operation, f *spec.Fact) (string, error) {
+	if other := f.Right.Field; other != nil {
+		values, err := s.groupValues(o, []*spec.Field{other})
+		if err != nil {
+			return "", err
+		}
+		return values[0], nil
+	}
+	return s.rows.column(scope{n: s.n, caller: "c.Actor"}.term(f.Right, f.Left), f.Right.Kind == spec.TermInput), nil
 }
 
 // groupValues returns the columns that make a group: of the record that is

@@ -115,7 +115,7 @@ func limits(g *spec.Guard) bool { return g.Peers != nil && !g.Peers.None }
 func limitOf(m *spec.Machine, r *spec.ProjectionRule) *spec.Guard {
 	in := distinct(states(slices.Concat(r.Any, r.All)))
 	for _, g := range m.Guards {
-		if limits(g) && g.Peers.Than == r.AtLeast && slices.Equal(fieldNames(g.Peers.Same), fieldNames(m.Projection.Key)) &&
+		if limits(g) && g.Peers.Own() && g.Peers.Than == r.AtLeast && slices.Equal(fieldNames(g.Peers.Same), fieldNames(m.Projection.Key)) &&
 			slices.Equal(stateNames(in), stateNames(distinct(states(g.Peers.In)))) {
 			return g
 		}

@@ -286,11 +286,7 @@ func peers(f *jen.File, m *spec.Machine, n *names, o *spec.Operation) {
 }
 
 func peerNote(g *spec.Guard) string {
-	note := "how many other records"
-	if same := fieldNames(g.Peers.Same); len(same) > 0 {
-		note += " with the same " + list(same, "and")
-	}
-	return note + " are " + list(stateNames(states(g.Peers.In)), "or")
+	return "how many other records" + groupText(g.Peers) + " are " + list(stateNames(states(g.Peers.In)), "or")
 }
 
 func sequenceNote(f *spec.Field) string {

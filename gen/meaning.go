@@ -26,7 +26,7 @@ func allFacts(o *spec.Operation) []*spec.Fact {
 // ownFacts are those of its guards and branches, at which its pure form looks.
 func ownFacts(o *spec.Operation) (facts []*spec.Fact) {
 	for _, r := range o.Require {
-		facts = append(facts, r.When...)
+		facts = append(facts, r.Reads()...)
 	}
 	for _, b := range o.Choose {
 		facts = append(facts, b.When...)
@@ -76,12 +76,20 @@ func sequences(m *spec.Machine, o *spec.Operation) []*spec.Field {
 // peerGuards lists the guards of an operation that count other records.
 func peerGuards(o *spec.Operation) []*spec.Guard {
 	var guards []*spec.Guard
-	for _, r := range o.Require {
-		if r.Guard.Peers != nil && !slices.Contains(guards, r.Guard) {
-			guards = append(guards, r.Guard)
-		}
+	for _, r := range peerRequirements(o) {
+		guards = append(guards, r.Guard)
 	}
 	return guards
+}
+
+// peerRequirements are the guards of peerGuards as the operation uses them.
+func peerRequirements(o *spec.Operation) (list []*spec.Requirement) {
+	for _, r := range o.Require {
+		if r.Guard.Peers != nil && !slices.ContainsFunc(list, func(q *spec.Requirement) bool { return q.Guard == r.Guard }) {
+			list = append(list, r)
+		}
+	}
+	return list
 }
 
 // needsPeers reports whether an operation must know something of other records.

@@ -42,7 +42,9 @@ func parkingOf(m *spec.Machine, o *spec.Operation) *parking {
 	for _, r := range o.Require {
 		facts = append(facts, r.When...)
 		if g := r.Guard.Peers; g != nil {
-			p.add(parkRule{r.Guard.Name, refFields(g.Same), refStates(g.In), g.Than})
+			if o.ParkedForPeers(g) == "" {
+				p.add(parkRule{r.Guard.Name, refFields(g.Same), refStates(g.In), g.Than})
+			}
 		}
 	}
 	list, _ := asks(o)

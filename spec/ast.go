@@ -132,6 +132,7 @@ type astPeers struct {
 	none bool
 	than int64
 	same list
+	of   []*astFact // of each word of same, which value is meant; nil: the record's own
 	in   list
 }
 

@@ -11,9 +11,10 @@ type Feed struct {
 
 // Feeds lists which inputs of an operation flow into which fields, by input and
 // then by field. An input feeds a field that a `set` or an `add` gives it to, and
-// one that a guard, `next` or a branch finds it equal to, or a member of. What a sum adds
-// feeds the field that becomes the sum. So does an input that is found equal to what such a field
-// becomes; two places are equal, too, where neither is above the other. Where facts leave it open, they may be equal: a branch
+// one that a guard, `next` or a branch finds it equal to, or a member of, or that tells
+// by it whose records a guard counts. What a sum adds feeds the field that becomes the sum.
+// So does an input that is found equal to what such a field becomes; two places are equal, too,
+// where neither is above the other. Where facts leave it open, they may be equal: a branch
 // that two unequal places stand before is taken when any of its facts fails. An input that
 // feeds nothing feeds the field of its name. This is the one place that says so.
 func (m *Machine) Feeds(o *Operation) []Feed {
@@ -29,6 +30,13 @@ func (m *Machine) Feeds(o *Operation) []Feed {
 	for _, b := range branches {
 		newFlow(o, b, passed).feed(fed)
 		passed = append(passed, b.When...)
+	}
+	for _, q := range o.Require {
+		for _, f := range q.Of {
+			if in := f.Right.Input; in != nil && !f.Left.Field.Builtin {
+				fed[in] = append(fed[in], f.Left.Field)
+			}
+		}
 	}
 	var list []Feed
 	for _, in := range o.Inputs {

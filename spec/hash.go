@@ -174,7 +174,15 @@ func peersText(p *Peers) string {
 	if p == nil {
 		return "-"
 	}
-	return fmt.Sprintf("fewer than %d same=%s in=%s", p.Than, refSet(p.Same), stateSet(p.In))
+	return fmt.Sprintf("fewer than %d same=%s in=%s", p.Than, nameSet(p.Of, memberText), stateSet(p.In))
+}
+
+// memberText writes which value a field of a group has.
+func memberText(f *Fact) string {
+	if f.Right.Field == f.Left.Field {
+		return f.Left.Field.Name
+	}
+	return f.Left.Field.Name + " = " + termText(f.Right)
 }
 
 func effectsText(e *Effects) string {

@@ -242,8 +242,30 @@ type Peers struct {
 	Pos  Pos
 	None bool // written as `none`, not as `fewer`
 	Than int64
-	Same []FieldRef
+	Same []FieldRef // what the records of the group share
+	Of   []*Fact    // `field == value` of each: which group is meant; inputs are named, not bound: see Requirement
 	In   []StateRef
+}
+
+// Own reports whether the group is that of the record's own values.
+func (p *Peers) Own() bool {
+	return !slices.ContainsFunc(p.Of, func(f *Fact) bool { return f.Right.Field != f.Left.Field })
+}
+
+// Told returns the names of the fields by whose own values the group is told, and what tells
+// the rest of it: " whose borrower is actor", or "".
+func (p *Peers) Told() (own []string, whose string) {
+	for _, f := range p.Of {
+		switch {
+		case f.Right.Field == f.Left.Field:
+			own = append(own, f.Left.Field.Name)
+		case whose == "":
+			whose = " whose " + f.Left.Field.Name + " is " + f.Right.Text
+		default:
+			whose += " and " + f.Left.Field.Name + " is " + f.Right.Text
+		}
+	}
+	return own, whose
 }
 
 // Requirement is a guard as one operation uses it: its facts are bound to the
@@ -252,6 +274,13 @@ type Requirement struct {
 	Pos   Pos // of the name in `require`
 	Guard *Guard
 	When  []*Fact
+	Of    []*Fact // of its Peers
+}
+
+// Reads lists the facts that must hold, and those that tell a group by other values than
+// the record's own.
+func (q *Requirement) Reads() []*Fact {
+	return slices.DeleteFunc(slices.Concat(q.When, q.Of), func(f *Fact) bool { return f.Op == Eq && f.Left.Field != nil && f.Left.Field == f.Right.Field })
 }
 
 // Owners lists the fields that a fact of the guard compares with the actor by `==`.

@@ -55,6 +55,9 @@ func (t Term) ofRecord() bool {
 
 // ParkedForPeers is ParkedFor of a guard.
 func (o *Operation) ParkedForPeers(g *Peers) (why string) {
+	if !g.Own() {
+		return "it counts a group that is not told by the record's own values"
+	}
 	var group []*Field
 	for _, r := range g.Same {
 		group = append(group, r.Field)

@@ -401,9 +401,46 @@ func (p *parser) peers(n *node, what string, none bool) *astPeers {
 	if !none {
 		out.than, _ = o.number("than", 1)
 	}
-	out.same = o.some("same", o.wordOrWords("same"), "name the fields that the others share")
+	if n := o.node("same"); n != nil && n.kind == mapNode {
+		p.members(n, out, o.keys["same"], o.at("same"))
+	} else {
+		out.same = o.some("same", o.wordOrWords("same"), "name the fields that the others share")
+	}
 	out.in = o.some("in", o.words("in"), "list the states that count")
 	return out
+}
+
+// members reads the mapping of `same`: of each field of the others, which value they have.
+func (p *parser) members(n *node, out *astPeers, at Pos, what string) {
+	out.same.pos = at
+	const hint = "write a field of the record, actor, input.x, a number, true, false, a word of the enum or a text as \"'new'\""
+	entries, _ := p.entries(n, what)
+	if len(n.pairs) == 0 {
+		p.add(codeValue, n.pos, 2, "name the fields that the others share", "%s: the mapping is empty", what)
+	}
+	for _, e := range entries {
+		if e.value.kind != scalarNode {
+			p.wrongKind(e.value, e.name.text+" in "+what, "a value", hint)
+			continue
+		}
+		w, f := e.value.word(), &astFact{op: Eq, left: astTerm{text: e.name, name: e.name.text}}
+		ok := false
+		if ts := scan(w.text); len(ts) == 1 {
+			f.right, ok = p.parseTerm(w, ts[0])
+			_, problem := unquote(ts[0].text)
+			ok = ok && (f.right.kind != TermText || problem == "")
+		}
+		switch {
+		case !ok && w.text == "input":
+			p.at(codeValue, w, "write input."+e.name.text, "%s: `input` has no name of its own here", what).fix(w, "input."+e.name.text)
+		case !ok || f.right.kind == TermNow:
+			p.at(codeValue, w, hint, "%s: %q is not a value that %s can have", what, w.text, e.name.text)
+		default:
+			f.text = w
+			f.text.text = e.name.text + " == " + f.right.text.text
+			out.same.words, out.of = append(out.same.words, e.name), append(out.of, f)
+		}
+	}
 }
 
 func (p *parser) uniques(o *object, m *astMachine) {

@@ -22,6 +22,7 @@ type resolver struct {
 
 	groups     map[string]*Group
 	guardFacts map[*Guard][]*astFact // the facts that can be bound to an operation
+	groupOf    map[*Guard]*astPeers
 
 	// Sets of names, so that no file makes the resolver slow.
 	declared map[string]bool                      // fields, as written
@@ -90,6 +91,7 @@ func resolve(rep *reporter, ast *astMachine, src []byte) *Machine {
 		probes:     newTable[*Probe]("probe", ast.probesAt),
 		groups:     map[string]*Group{},
 		guardFacts: map[*Guard][]*astFact{},
+		groupOf:    map[*Guard]*astPeers{},
 		declared:   map[string]bool{}, clashes: map[string]bool{}, inputs: map[string]bool{}, words: map[string]bool{},
 		inputOf: map[*Operation]map[string]*Input{},
 		wordOf:  map[*EnumValue]map[string]*EnumValue{},
@@ -422,8 +424,48 @@ func (r *resolver) bindGuards() {
 		}
 		if a.peers != nil {
 			g.Peers = &Peers{Pos: a.peers.pos, None: a.peers.none, Than: a.peers.than, Same: r.groupRefs(a.peers.same), In: r.stateRefs(a.peers.in)}
+			g.Peers.Of = r.members(g.Peers, a.peers, scope{free: true})
+			r.groupOf[g] = a.peers
 		}
 	}
+}
+
+// members binds which value each field of a group has. For an operation bound are those
+// that the guard could bind by itself.
+func (r *resolver) members(p *Peers, a *astPeers, sc scope) []*Fact {
+	var out []*Fact
+	for _, ref := range p.Same {
+		f := ref.Field
+		of := func(x *astFact) bool { return x.left.name == f.Name }
+		i := slices.IndexFunc(a.of, of)
+		switch {
+		case i < 0:
+			own := Term{Pos: ref.Pos, Kind: TermField, Text: f.Name, Field: f}
+			out = append(out, &Fact{Pos: ref.Pos, Text: f.Name + " == " + f.Name, Op: Eq, Left: own, Right: own})
+		case f.Type.Kind == KindSet || f.Type.Kind == KindJSON:
+		case sc.free || slices.ContainsFunc(p.Of, func(x *Fact) bool { return x.Left.Field == f }):
+			if x := r.fact(a.of[i], sc); x != nil && r.fitsGroup(f, x.Right, a.of[i]) {
+				out = append(out, x)
+			}
+		}
+	}
+	return out
+}
+
+// fitsGroup checks that a field can have the value of a group.
+func (r *resolver) fitsGroup(f *Field, t Term, a *astFact) bool {
+	v := astValue{text: a.right.text}
+	switch typ, known := t.typeOf(); {
+	case t.Kind == TermText && !f.Type.FitsLength(t.Const):
+		r.at(codeValue, v.text, "write a text that the field can hold", "%s is not as long as field %s, %s", t.Text, f.Name, lengthText(f.Type))
+		return false
+	case t.Kind == TermInt && (f.Type.Min != nil && t.Int < *f.Type.Min || f.Type.Max != nil && t.Int > *f.Type.Max):
+		r.at(codeValue, v.text, "write a number within the bounds", "%d is outside the bounds of field %s", t.Int, f.Name)
+		return false
+	case known && len(typ.Values) > 0:
+		return r.sameWords(f, f.Type, typ, v, t.Text)
+	}
+	return true
 }
 
 func (r *resolver) bindUnique() {

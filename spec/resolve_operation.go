@@ -30,7 +30,13 @@ func (r *resolver) bindOperation(o *Operation, a *astOperation) {
 		}
 		via := sc
 		via.require = w
-		o.Require = append(o.Require, &Requirement{Pos: w.pos, Guard: g, When: r.facts(r.guardFacts[g], via)})
+		q := &Requirement{Pos: w.pos, Guard: g, When: r.facts(r.guardFacts[g], via)}
+		if g.Peers != nil {
+			if q.Of = g.Peers.Of; !g.Peers.Own() {
+				q.Of = r.members(g.Peers, r.groupOf[g], via)
+			}
+		}
+		o.Require = append(o.Require, q)
 	}
 	from, created := stateNames(a.from), stateNames(a.creates)
 	r.bindAsks(o, a)

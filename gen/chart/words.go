@@ -66,10 +66,11 @@ func guardSentence(g *spec.Guard) string {
 	if !p.None {
 		text = fmt.Sprintf("fewer than %d other records", p.Than)
 	}
-	if len(p.Same) > 0 {
-		text += " with the same " + strings.Join(fieldNames(p.Same), ", ")
+	own, whose := p.Told()
+	if len(own) > 0 {
+		text += " with the same " + strings.Join(own, ", ")
 	}
-	return text + " in " + strings.Join(stateNames(p.In), ", ")
+	return text + whose + " in " + strings.Join(stateNames(p.In), ", ")
 }
 
 func factsSentence(fs []*spec.Fact) string {

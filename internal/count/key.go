@@ -39,6 +39,9 @@ func (k Key) moved(e *spec.Effects) bool {
 	return slices.ContainsFunc(k, func(r spec.FieldRef) bool { return e.Changes(r.Field) })
 }
 
+// counts reports whether a guard counts records that share the key, whatever the call is.
+func counts(p *spec.Peers, key Key) bool { return p.Own() && Key(p.Same).Within(key) }
+
 // shapeFor says how far each state must be counted for the rules over the key.
 // With detail 2 a state is counted to two at least, with 1 to one, with 0 a
 // state that no rule names is not counted at all.
@@ -60,7 +63,7 @@ func shapeFor(m *spec.Machine, key Key, detail int64) *shape {
 	for _, op := range m.Operations {
 		for _, r := range op.Require {
 			p := r.Guard.Peers
-			if p == nil || !Key(p.Same).Within(key) {
+			if p == nil || !counts(p, key) {
 				continue
 			}
 			need(p.Than, p.In...)

@@ -130,7 +130,7 @@ func readsActor(o *spec.Operation) bool {
 	var facts []*spec.Fact
 	effects := []*spec.Effects{&o.Effects}
 	for _, r := range o.Require {
-		facts = append(facts, r.When...)
+		facts = append(facts, r.Reads()...)
 	}
 	for _, b := range o.Choose {
 		facts, effects = append(facts, b.When...), append(effects, &b.Effects)

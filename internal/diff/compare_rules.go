@@ -44,7 +44,7 @@ func sameCondition(p, q *spec.Requirement) bool {
 		return false
 	}
 	if p.Guard.Peers != nil {
-		return peersWords(p.Guard.Peers) == peersWords(q.Guard.Peers)
+		return peersWords(p.Guard.Peers) == peersWords(q.Guard.Peers) && slices.Equal(sorted(p.Of, memberWord), sorted(q.Of, memberWord))
 	}
 	return len(p.When) > 0 && slices.Equal(sorted(p.When, factWords), sorted(q.When, factWords))
 }
@@ -64,7 +64,7 @@ func (c *comparison) requirement(op *spec.Operation, p, q *spec.Requirement) {
 	case a == nil || b == nil:
 		stronger, weaker = "asks something else", "does not ask what it asked"
 	default:
-		stronger, weaker = comparePeers(a, b)
+		stronger, weaker = comparePeers(p, q)
 	}
 	if stronger != "" {
 		c.report("FSM704", where, "calls that succeeded may now fail", "guard %s of %s %s", q.Guard.Name, op.Name, stronger)
@@ -76,7 +76,8 @@ func (c *comparison) requirement(op *spec.Operation, p, q *spec.Requirement) {
 
 // comparePeers tells in which way a condition on other records is stronger and
 // in which way weaker.
-func comparePeers(a, b *spec.Peers) (stronger, weaker string) {
+func comparePeers(p, q *spec.Requirement) (stronger, weaker string) {
+	a, b := p.Guard.Peers, q.Guard.Peers
 	add := func(text *string, format string, args ...any) {
 		if *text != "" {
 			*text += ", and "
@@ -100,6 +101,14 @@ func comparePeers(a, b *spec.Peers) (stronger, weaker string) {
 	}
 	if less := beyond(fieldWords(a.Same), fieldWords(b.Same)); len(less) > 0 {
 		add(&stronger, "looks at records with another %s too", comma(less))
+	}
+	for _, f := range q.Of {
+		for _, g := range p.Of {
+			if f.Left.Field.Stored() == g.Left.Field.Stored() && memberWord(f) != memberWord(g) {
+				add(&stronger, "counts those whose %s is %s", f.Left.Field.Name, f.Right.Text)
+				add(&weaker, "no longer counts those whose %s is %s", f.Left.Field.Name, g.Right.Text)
+			}
+		}
 	}
 	return stronger, weaker
 }

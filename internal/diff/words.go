@@ -177,8 +177,16 @@ func typeWords(t *spec.Type) string {
 	return t.Kind.String()
 }
 
+// memberWord says which value a field of a group has.
+func memberWord(f *spec.Fact) string {
+	if f.Right.Field == f.Left.Field {
+		return f.Left.Field.Stored()
+	}
+	return f.Left.Field.Stored() + " = " + termWord(&f.Right)
+}
+
 func peersWords(p *spec.Peers) string {
-	return fmt.Sprintf("fewer than %d of %q in %q", p.Than, fieldWords(p.Same), stateWords(p.In))
+	return fmt.Sprintf("fewer than %d of %q in %q", p.Than, sorted(p.Of, memberWord), stateWords(p.In))
 }
 
 func names[T any](list []T, name func(T) string) string {

@@ -293,7 +293,7 @@ func allEffects(op *spec.Operation) []*spec.Effects {
 func allFacts(op *spec.Operation) []*spec.Fact {
 	var facts []*spec.Fact
 	for _, r := range op.Require {
-		facts = append(facts, r.When...)
+		facts = append(facts, r.Reads()...)
 	}
 	for _, b := range op.Choose {
 		facts = append(facts, b.When...)

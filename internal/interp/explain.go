@@ -32,3 +32,13 @@ func Causes(m *spec.Machine, facts []*spec.Fact, r Record, c Call) []Cause {
 func (w World) Group(m *spec.Machine, fields []spec.FieldRef, in []spec.StateRef, r Record) []Record {
 	return w.same(m, fields, in, r)
 }
+
+// Counted lists the other records that a guard counts for a call, by id. For a creation r
+// has what is being set: see [Effects].
+func (w World) Counted(m *spec.Machine, req *spec.Requirement, r Record, c Call) []Record {
+	key, ok := GroupOf(m, req, r, c)
+	if !ok {
+		return nil
+	}
+	return w.sharing(m, req.Guard.Peers.Same, req.Guard.Peers.In, r.ID, key)
+}

@@ -57,7 +57,10 @@ func all(m *spec.Machine, facts []*spec.Fact, r Record, c Call) bool {
 	return true
 }
 
-// term returns the value of one side of a fact.
+// Term returns the value of one side of a fact.
+func Term(m *spec.Machine, t spec.Term, r Record, c Call) Value { return term(m, t, r, c) }
+
+// term is Term.
 func term(m *spec.Machine, t spec.Term, r Record, c Call) Value {
 	switch t.Kind {
 	case spec.TermField:

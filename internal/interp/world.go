@@ -77,8 +77,20 @@ func (w World) clone() World {
 	return w
 }
 
-// others counts what the operation must know of the other records: the group
-// of r is r's own value of the fields.
+// GroupOf returns the values of the group that a guard counts for a call, in the order of
+// its fields, and false when one is absent: then it counts nobody. For a creation r has
+// what is being set: see [Effects].
+func GroupOf(m *spec.Machine, req *spec.Requirement, r Record, c Call) ([]Value, bool) {
+	key := make([]Value, len(req.Of))
+	for i, f := range req.Of {
+		if key[i] = term(m, f.Right, r, c); !key[i].IsPresent() {
+			return nil, false
+		}
+	}
+	return key, true
+}
+
+// others counts what the operation must know of the other records.
 func (w World) others(m *spec.Machine, r Record, c Call) Others {
 	count := make(map[string]int64)
 	grouped := r
@@ -86,8 +98,8 @@ func (w World) others(m *spec.Machine, r Record, c Call) Others {
 		grouped = Effects(m, &c.Op.Effects, r, c) // `same` means the value being set
 	}
 	for _, req := range c.Op.Require {
-		if p := req.Guard.Peers; p != nil {
-			count[req.Guard.Name] = int64(len(w.same(m, p.Same, p.In, grouped)))
+		if req.Guard.Peers != nil {
+			count[req.Guard.Name] = int64(len(w.Counted(m, req, grouped, c)))
 		}
 	}
 	next := make(map[string]int64)
@@ -137,9 +149,14 @@ func (w World) same(m *spec.Machine, fields []spec.FieldRef, in []spec.StateRef,
 	if !ok {
 		return nil
 	}
+	return w.sharing(m, fields, in, r.ID, key)
+}
+
+// sharing lists the records but one that have these values in the fields.
+func (w World) sharing(m *spec.Machine, fields []spec.FieldRef, in []spec.StateRef, but string, key []Value) []Record {
 	var found []Record
 	for _, o := range w.Records {
-		if o.ID == r.ID || in != nil && !inStates(o.State, in) {
+		if o.ID == but || in != nil && !inStates(o.State, in) {
 			continue
 		}
 		if k, ok := group(m, fields, o); ok && slices.Equal(k, key) {

@@ -180,7 +180,8 @@ type peers struct {
 	in   []bool // nil: in any state
 	at   int    // the place in `require`
 
-	guard *spec.Guard // nil for dedupe_by
+	guard *spec.Guard       // nil for dedupe_by
+	asks  *spec.Requirement // whose group is not told by the record alone; else nil
 }
 
 // Check searches the states of a machine.
@@ -302,7 +303,11 @@ func newChecker(m *spec.Machine, o Options) *checker {
 		var guards []peers
 		for n, r := range op.Require {
 			if p := r.Guard.Peers; p != nil {
-				guards = append(guards, peers{c.t.keyOf[keyName(p.Same)], c.crowds[p.Than], states(p.In), n, r.Guard})
+				g := peers{key: c.t.keyOf[keyName(p.Same)], than: c.crowds[p.Than], in: states(p.In), at: n, guard: r.Guard}
+				if !p.Own() {
+					g.asks = r
+				}
+				guards = append(guards, g)
 			}
 		}
 		c.guards = append(c.guards, guards)
@@ -400,16 +405,25 @@ func (c *checker) count(s *state, self, key int, group int16, in []bool) int {
 	return n
 }
 
-// passes reports whether the guards on other records let the operation pass;
-// the record at self (-1: a new one) has the groups of l.
-func (c *checker) passes(s *state, self int, l *local, op *spec.Operation) bool {
+// passes reports whether the guards on other records let a call pass; the record at self
+// (-1: a new one) has the groups of l.
+func (c *checker) passes(s *state, self int, l *local, op *spec.Operation, call int32) bool {
 	for _, p := range c.guards[op.Index] {
-		if c.count(s, self, p.key, l.keys[p.key], p.in) >= p.than {
+		if c.refuses(&p, s, self, l, call) {
 			c.cover.guards[p.guard] = true
 			return false
 		}
 	}
 	return true
+}
+
+// refuses reports whether a guard on other records keeps a call out.
+func (c *checker) refuses(p *peers, s *state, self int, l *local, call int32) bool {
+	group := l.keys[p.key]
+	if p.asks != nil {
+		group = c.t.keys[p.key].among(interp.GroupOf(c.m, p.asks, l.record, c.t.calls[call].call))
+	}
+	return c.count(s, self, p.key, group, p.in) >= p.than
 }
 
 // duplicate reports whether a record has the fields of some `dedupe_by` in common

@@ -110,7 +110,7 @@ func classify(m *spec.Machine) *classes {
 	}
 	for _, op := range m.Operations {
 		for _, r := range op.Require {
-			c.facts(r.When)
+			c.facts(r.Reads())
 		}
 		for _, b := range op.Choose {
 			c.facts(b.When)

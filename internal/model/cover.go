@@ -258,7 +258,11 @@ func (c *checker) note(s *state) {
 // requirements. What the record would say to it afterwards makes no difference.
 func (c *checker) keepsOut(s *state, self int, l *local, op *spec.Operation, gets int) {
 	for _, p := range c.guards[op.Index] {
-		if p.at < gets && c.count(s, self, p.key, l.keys[p.key], p.in) >= p.than {
+		calls := c.t.byOp[op.Index]
+		if p.asks == nil {
+			calls = calls[:min(1, len(calls))] // the call makes no difference
+		}
+		if p.at < gets && slices.ContainsFunc(calls, func(call int32) bool { return c.refuses(&p, s, self, l, call) }) {
 			c.cover.guards[p.guard] = true
 			return
 		}

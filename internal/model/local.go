@@ -239,13 +239,22 @@ func (t *table) number(r interp.Record) uint16 {
 // of returns the number of the group of a record, -1 when a field is absent.
 func (k *groupKey) of(m *spec.Machine, r interp.Record) int16 {
 	values := make([]interp.Value, len(k.fields))
-	var b strings.Builder
 	for i, f := range k.fields {
-		values[i] = r.Value(m, f.Field)
-		if !values[i].IsPresent() {
+		if values[i] = r.Value(m, f.Field); !values[i].IsPresent() {
 			return -1
 		}
-		fmt.Fprintf(&b, "%d %d %q ", values[i].Kind, values[i].Num, values[i].Text)
+	}
+	return k.among(values, true)
+}
+
+// among returns the number of the group with these values, -1 when not all are there.
+func (k *groupKey) among(values []interp.Value, all bool) int16 {
+	if !all {
+		return -1
+	}
+	var b strings.Builder
+	for _, v := range values {
+		fmt.Fprintf(&b, "%d %d %q ", v.Kind, v.Num, v.Text)
 	}
 	id, ok := k.ids[b.String()]
 	if !ok {

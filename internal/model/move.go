@@ -47,7 +47,7 @@ func (c *checker) successors(s *state, emit func(move, *state) bool) {
 				}
 				for _, e := range c.t.at(s.slots[j].local).edges[i] {
 					if e.stays && e.wrong == "" && len(op.Asked(e.branch, nil, nil)) == 0 && op.Follower(e.branch) == nil {
-						if c.passes(s, j, c.t.locals[s.slots[j].local], op) {
+						if c.passes(s, j, c.t.locals[s.slots[j].local], op, e.call) {
 							c.cover.did(op, e.branch)
 						}
 						continue
@@ -98,7 +98,7 @@ func (c *checker) create(s *state, op *spec.Operation, e creation, emit func(mov
 	if d := c.dedupe[op.Index]; d != nil && c.count(s, -1, d.key, grouped.keys[d.key], d.in) > 0 {
 		return true // the record that is there is returned
 	}
-	if !c.passes(s, -1, grouped, op) {
+	if !c.passes(s, -1, grouped, op, e.call) {
 		return true
 	}
 	v := move{kind: moveCall, op: op, call: e.call, slot: len(s.slots)}
@@ -114,7 +114,7 @@ func (c *checker) create(s *state, op *spec.Operation, e creation, emit func(mov
 
 // call applies an operation to the record at j, unless others keep it out.
 func (c *checker) call(s *state, j int, op *spec.Operation, e edge, emit func(move, *state) bool) bool {
-	if !c.passes(s, j, c.t.locals[s.slots[j].local], op) {
+	if !c.passes(s, j, c.t.locals[s.slots[j].local], op, e.call) {
 		return true
 	}
 	v := move{kind: moveCall, op: op, call: e.call, slot: j}
@@ -172,10 +172,13 @@ chain:
 			if c.kept(s, v.slot, l, then) {
 				break chain
 			}
-			if !c.passes(s, v.slot, l, then) || len(l.edges[then.Index]) == 0 {
+			if len(l.edges[then.Index]) == 0 {
 				return true // refused: the transaction is rolled back
 			}
 			e := l.edges[then.Index][0]
+			if !c.passes(s, v.slot, l, then, e.call) {
+				return true
+			}
 			if e.wrong != "" {
 				v.wrong, v.what = then.Name+": "+e.wrong, wrongInvariant
 				return emit(v, nil)
@@ -197,7 +200,9 @@ chain:
 // kept reports whether a step that follows is recorded only: a branch says so, or a
 // guard refuses it that only records.
 func (c *checker) kept(s *state, self int, l *local, then *spec.Operation) bool {
-	return l.kept[then.Index] || then.OnRefusalRecordOnly && c.m.Class(l.record.State, then) == spec.Transition && !c.passes(s, self, l, then)
+	calls := c.t.byOp[then.Index]
+	return l.kept[then.Index] || then.OnRefusalRecordOnly && c.m.Class(l.record.State, then) == spec.Transition &&
+		len(calls) > 0 && !c.passes(s, self, l, then, calls[0])
 }
 
 // perform counts an effect for the group of the record.
@@ -259,7 +264,7 @@ func (c *checker) deliver(s *state, j, i int, a ask, emit func(move, *state) boo
 		return emit(v, &c.next)
 	}
 	edges := l.edges[then.Index]
-	if len(edges) == 0 || !c.passes(s, j, l, then) {
+	if len(edges) == 0 || !c.passes(s, j, l, then, edges[0].call) {
 		return true
 	}
 	if e := edges[0]; e.wrong == "" {

@@ -116,8 +116,8 @@ func (c *checker) isDue(l *local, op *spec.Operation) bool {
 func (c *checker) fires(s *state) bool {
 	l := c.t.at(s.slots[0].local)
 	return slices.ContainsFunc(c.m.Operations, func(op *spec.Operation) bool {
-		stays := func(e edge) bool { return e.stays && e.wrong == "" }
-		return c.isDue(l, op) && (l.kept[op.Index] || slices.ContainsFunc(l.edges[op.Index], stays) && c.passes(s, 0, l, op))
+		stays := func(e edge) bool { return e.stays && e.wrong == "" && c.passes(s, 0, l, op, e.call) }
+		return c.isDue(l, op) && (l.kept[op.Index] || slices.ContainsFunc(l.edges[op.Index], stays))
 	})
 }
 

@@ -24,7 +24,7 @@ func exact(m *spec.Machine, p *pools) bool {
 	all := slices.Clone(e.promised)
 	for _, op := range m.Operations {
 		for _, r := range op.Require {
-			all = append(all, r.When...)
+			all = append(all, r.Reads()...)
 		}
 		for _, b := range op.Choose {
 			all = append(all, b.When...)

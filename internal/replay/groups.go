@@ -14,16 +14,22 @@ func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m))
 
 // key is the group of a record by some fields; false when one is absent.
 func key(m *spec.Machine, name string, fields []*spec.Field, r interp.Record, absent bool) (string, bool) {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%q", name)
-	for _, f := range fields {
-		v := r.Value(m, f)
-		if !v.IsPresent() && !absent {
+	values := make([]interp.Value, len(fields))
+	for i, f := range fields {
+		if values[i] = r.Value(m, f); !values[i].IsPresent() && !absent {
 			return "", false
 		}
+	}
+	return keyOf(name, values), true
+}
+
+func keyOf(name string, values []interp.Value) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%q", name)
+	for _, v := range values {
 		fmt.Fprintf(&b, " %d %d %q", v.Kind, v.Num, v.Text)
 	}
-	return b.String(), true
+	return b.String()
 }
 
 func fieldsOf(refs []spec.FieldRef) []*spec.Field {
@@ -36,7 +42,8 @@ func fieldsOf(refs []spec.FieldRef) []*spec.Field {
 
 // others is what a decision must know of the other records. Where the fields of one
 // are not known, no guard across records is judged.
-func (c *checker) others(r *record, o *spec.Operation, after interp.Record) interp.Others {
+func (c *checker) others(r *record, call interp.Call, after interp.Record) interp.Others {
+	o := call.Op
 	out := interp.Others{Count: map[string]int64{}, Next: map[string]int64{}}
 	grouped := r.rec
 	if len(o.Creates) > 0 {
@@ -47,10 +54,11 @@ func (c *checker) others(r *record, o *spec.Operation, after interp.Record) inte
 		if p == nil || c.blind {
 			continue
 		}
-		group, ok := key(c.m, req.Guard.Name, fieldsOf(p.Same), grouped, false)
+		values, ok := interp.GroupOf(c.m, req, grouped, call)
 		if !ok {
 			continue
 		}
+		group := keyOf(req.Guard.Name, values)
 		for _, s := range p.In {
 			n := c.counts[group+" in "+s.State.Name]
 			if slices.Contains(r.groups, group+" in "+s.State.Name) {

@@ -344,7 +344,8 @@ func (c *checker) decide(r *record, o *spec.Operation, p parsed, after interp.Re
 		c.say(RuleDecision, "operation %s is the system's, but the event names %q", o.Name, e.Actor)
 		return d, nil, false
 	}
-	d, refusal = interp.Decide(c.m, r.rec, call, c.others(r, o, after))
+	accepted, _ := interp.Accept(c.m, call)
+	d, refusal = interp.Decide(c.m, r.rec, call, c.others(r, accepted, after))
 	return d, refusal, true
 }
 

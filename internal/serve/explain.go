@@ -240,12 +240,12 @@ func (e explainer) guard(refusal *interp.Refusal) {
 		g := guardOf(req.Guard)
 		e.v.Guard = &g
 		e.at(req.Guard.Pos, req.Guard.Name)
-		if p := req.Guard.Peers; p != nil {
+		if req.Guard.Peers != nil {
 			r := e.r
 			if len(e.c.Op.Creates) > 0 {
 				r = interp.Effects(e.m, &e.c.Op.Effects, r, e.c)
 			}
-			e.name(e.w.Group(e.m, p.Same, p.In, r))
+			e.name(e.w.Counted(e.m, req, r, e.c))
 			e.need("%s; there are %d", g.Meaning, len(e.v.Records))
 			return
 		}

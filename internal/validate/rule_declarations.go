@@ -116,7 +116,7 @@ func actorInSystem(p *Pass) {
 				"%s runs by the system and has no `actor`", op.Name)
 		}
 		for _, r := range op.Require {
-			for _, f := range r.When {
+			for _, f := range r.Reads() {
 				if pos, ok := actorIn(f); ok {
 					report(r.Pos, r.Guard.Name, also(pos, "guard %s reads it here", r.Guard.Name), "remove it")
 				}

@@ -89,7 +89,11 @@ func notPast(x *spec.Fact, f *spec.Field) bool {
 
 // needsActor returns where an operation reads the actor.
 func needsActor(op *spec.Operation) (spec.Pos, bool) {
-	for _, f := range slices.Concat(needed(op), facts(op)) {
+	asked := facts(op)
+	for _, r := range op.Require {
+		asked = slices.Concat(r.Reads(), asked)
+	}
+	for _, f := range asked {
 		if pos, ok := actorIn(f); ok {
 			return pos, true
 		}

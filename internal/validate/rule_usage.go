@@ -111,7 +111,7 @@ func reads(op *spec.Operation, in *spec.Input) bool {
 		return slices.ContainsFunc(f.Names(), func(t spec.Term) bool { return t.Input == in })
 	}
 	for _, r := range op.Require {
-		if slices.ContainsFunc(spec.Leaves(r.When), named) {
+		if slices.ContainsFunc(spec.Leaves(r.Reads()), named) {
 			return true
 		}
 	}

@@ -43,7 +43,7 @@ func queries[R any](s *world.Suite[R], t *testing.T) {
 					before = interp.Effects(s.M, &o.Effects, interp.NewRecord(s.M, call.ID), call)
 				}
 				h.Call("asks", call)
-				want, got := questions(s.M, o, before), spy.asked
+				want, got := questions(s.M, o, before, call), spy.asked
 				for len(got) > len(want) && asksLater(o, got[len(got)-1].Name) {
 					got = got[:len(got)-1]
 				}
@@ -82,24 +82,29 @@ func asksLater(o *spec.Operation, name string) bool {
 
 // questions lists what a store has to be asked for a call on a record: the guards in their
 // order, then the next numbers.
-func questions(m *spec.Machine, o *spec.Operation, r interp.Record) []driver.PeerQuery {
+func questions(m *spec.Machine, o *spec.Operation, r interp.Record, c interp.Call) []driver.PeerQuery {
 	var asked []driver.PeerQuery
-	ask := func(q driver.PeerQuery, fields []*spec.Field) {
-		for _, f := range fields {
+	c, _ = interp.Accept(m, c)
+	ask := func(q driver.PeerQuery, fields []*spec.Field, of []*spec.Fact) {
+		for i, f := range fields {
+			v := r.Value(m, f)
+			if of != nil {
+				v = interp.Term(m, of[i].Right, r, c)
+			}
 			q.Columns = append(q.Columns, f.Stored())
-			q.Values = append(q.Values, world.Datum(f.Type, r.Value(m, f)))
+			q.Values = append(q.Values, world.Datum(f.Type, v))
 		}
 		q.Except = r.ID
 		asked = append(asked, q)
 	}
 	for _, q := range o.Require {
 		if p := q.Guard.Peers; p != nil {
-			ask(driver.PeerQuery{Name: q.Guard.Name, States: words(states(p.In))}, fields(p.Same))
+			ask(driver.PeerQuery{Name: q.Guard.Name, States: words(states(p.In))}, fields(p.Same), q.Of)
 		}
 	}
 	for _, f := range m.Fields {
 		if creates(o) && f.Type.Kind == spec.KindSequence {
-			ask(driver.PeerQuery{Name: f.Stored(), Sequence: true}, f.Per)
+			ask(driver.PeerQuery{Name: f.Stored(), Sequence: true}, f.Per, nil)
 		}
 	}
 	return asked
