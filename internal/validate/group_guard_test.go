@@ -20,7 +20,7 @@ func TestGroupGuardCanRefuse(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(36, 7))
 	refused := 0
 	for range 300 {
-		keys := []string{"f", "[f, g]", "g"}[rnd.IntN(3)]
+		keys := []string{"f", "[f, g]", "g", "{f: actor}", "{f: g}", "{f: actor, g: g}", `{g: "'x'"}`}[rnd.IntN(7)]
 		var from []string
 		var b strings.Builder
 		b.WriteString("fsm: 1\nmachine: thing\nentity: Thing\notherwise: reject\n")
@@ -77,7 +77,7 @@ func refuses(m *spec.Machine, creates bool) bool {
 	for _, in := range op.Inputs {
 		inputs[in.Name] = x
 	}
-	call := interp.Call{Op: op, ID: "a", RequestID: "r", Actor: "w", At: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Inputs: inputs}
+	call := interp.Call{Op: op, ID: "a", RequestID: "r", Actor: "x", At: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Inputs: inputs}
 	ask := func() bool {
 		_, _, refusal := interp.Step(m, interp.World{Records: others}, call)
 		return refusal != nil && refusal.Code == interp.CodeGuard

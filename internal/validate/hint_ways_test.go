@@ -421,6 +421,16 @@ var ways = []way{
 	})),
 	says("write `fewer: {than: 1, ...}` when several are allowed there").weaker().by(fewer),
 	says("write `fewer: {than: 1, ...}`: <> leads there without the guard, so several are allowed").weaker().by(fewer),
+	says("write `same: []` in <>").by(tree(func(x *place) bool {
+		g := in(x.root, "guards", x.a[2])
+		for i := 0; i < len(g.Content); i += 2 {
+			if key := g.Content[i].Value; key == "fewer" || key == "none" {
+				*in(g, key, "same") = *value(x.a[1])
+				return true
+			}
+		}
+		return false
+	})),
 	says("write `same: <>`").by(tree(func(x *place) bool {
 		*in(x.root, "guards", x.e.word(), "none", "same") = *value(x.a[1])
 		return true

@@ -15,11 +15,11 @@ import (
 var groupRules = []Rule{
 	{
 		Code: "FSM510", Name: "group guard that never refuses", Severity: spec.Error, Run: neverRefuses,
-		Doc: "`none` and `fewer` look for other records with the same values as the *stored* record. A record in which a field under `same` is\n" +
+		Doc: "`none` and `fewer` look for other records with the values of the *stored* record. A record in which a field under `same` is\n" +
 			"absent is in no group. Where each source state has such a field, or a creation does not set it, the guard lets every call\n" +
-			"in: a limit of ten loans never refuses where the copy on the shelf stores no reader. Decide which field says whose the record\n" +
-			"is *before* the step. An operation before it may store that. Or the step makes a record of its own: in a creation `same` means\n" +
-			"the value that is set.",
+			"in: a limit of ten loans never refuses where the copy on the shelf stores no reader. Write whose records count, as in\n" +
+			"`same: {borrower: actor}` or `same: {borrower: input.reader}`. Or let an operation before store that. In a creation `same: f`\n" +
+			"means the value that is set.",
 	},
 	{
 		Code: "FSM505", Name: "how a `unique` is kept", Severity: spec.Info, Run: carriesUnique, Asked: true,
@@ -56,42 +56,93 @@ func neverRefuses(p *Pass) {
 			if r.Guard.Peers == nil {
 				continue
 			}
-			why, way := noGroup(op, r.Guard.Peers.Same), "store it in an operation before"
+			why, way := noGroup(op, r.Of), "store it in an operation before"
 			if why == "" {
 				continue
 			}
 			if len(op.Creates) > 0 {
 				way = "set it there"
 			}
+			hint := fmt.Sprintf("decide by which stored field the records are counted, and %s", way)
+			if same := meantGroup(p.Machine, op, r); same != "" {
+				hint = fmt.Sprintf("write `same: %s` in %s", same, r.Guard.Name)
+			}
 			p.report(finding{pos: r.Pos, mark: r.Guard.Name, related: also(r.Guard.Peers.Pos, "the group is named here"),
-				hint: fmt.Sprintf("decide by which stored field the records are counted, and %s; else take %s out of `require` of %s",
-					way, r.Guard.Name, op.Name)},
+				hint: hint + fmt.Sprintf("; else take %s out of `require` of %s", r.Guard.Name, op.Name)},
 				"%s never refuses %s: %s, and a record without it is in no group", r.Guard.Name, op.Name, why)
 		}
 	}
 }
 
-// noGroup says why a record is in no group of these fields whenever a guard of the
-// operation is asked, or "".
-func noGroup(op *spec.Operation, fields []spec.FieldRef) string {
+// meantGroup writes the group of a guard with the values that an operation sets in the place
+// of its own; empty where it sets none, or where another operation that asks the guard has no
+// such value.
+func meantGroup(m *spec.Machine, op *spec.Operation, r *spec.Requirement) string {
+	of, changed := slices.Clone(r.Of), false
+	for i, f := range of {
+		for _, a := range op.Effects.Set {
+			v := a.Value
+			if a.Field != f.Right.Field {
+				continue
+			}
+			known := func(o *spec.Operation) bool {
+				asks := slices.ContainsFunc(o.Require, func(q *spec.Requirement) bool { return q.Guard == r.Guard })
+				return !asks || v.Kind == spec.ValueActor && o.By != spec.BySystem || v.Input != nil && o.Input(v.Input.Name) != nil
+			}
+			if slices.ContainsFunc(m.Operations, func(o *spec.Operation) bool { return !known(o) }) {
+				continue
+			}
+			meant := *f
+			if meant.Right = (spec.Term{Kind: spec.TermActor, Text: "actor"}); v.Input != nil {
+				meant.Right = spec.Term{Kind: spec.TermInput, Text: "input." + v.Input.Name}
+			}
+			of[i], changed = &meant, true
+		}
+	}
+	if !changed {
+		return ""
+	}
+	return sameText(&spec.Peers{Same: r.Guard.Peers.Same, Of: of})
+}
+
+// sameText writes the group of a guard as the language does.
+func sameText(p *spec.Peers) string {
+	if p.Own() {
+		return bracketed(p.Same)
+	}
+	var parts []string
+	for _, f := range p.Of {
+		value := f.Right.Text
+		if f.Right.Kind == spec.TermText {
+			value = `"` + value + `"`
+		}
+		parts = append(parts, f.Left.Field.Name+": "+value)
+	}
+	return "{" + commas(parts) + "}"
+}
+
+// noGroup says why a guard of the operation counts nobody whenever it is asked, or "".
+func noGroup(op *spec.Operation, of []*spec.Fact) string {
+	of = slices.DeleteFunc(slices.Clone(of), func(f *spec.Fact) bool { return f.Right.Field == nil })
 	if len(op.Creates) > 0 {
-		for _, f := range fields {
-			if f.Field.Type.Optional && !sets(&op.Effects, f.Field) {
-				return fmt.Sprintf("the creation does not set %s", f.Field.Name)
+		for _, x := range of {
+			if f := x.Right.Field; f.Type.Optional && !sets(&op.Effects, f) {
+				return fmt.Sprintf("the creation does not set %s", f.Name)
 			}
 		}
 		return ""
 	}
 	var why []string
 	for _, s := range op.From {
-		i := slices.IndexFunc(fields, func(f spec.FieldRef) bool {
-			says := func(x *spec.Fact) bool { return x.Op == spec.Absent && x.Left.Field == f.Field }
-			return absentIn(s.State, f.Field) || slices.ContainsFunc(s.State.Invariant, says) || slices.ContainsFunc(needed(op), says)
+		i := slices.IndexFunc(of, func(x *spec.Fact) bool {
+			f := x.Right.Field
+			says := func(x *spec.Fact) bool { return x.Op == spec.Absent && x.Left.Field == f }
+			return absentIn(s.State, f) || slices.ContainsFunc(s.State.Invariant, says) || slices.ContainsFunc(needed(op), says)
 		})
 		if i < 0 {
 			return ""
 		}
-		why = append(why, fmt.Sprintf("the stored %s is absent in %s", fields[i].Field.Name, s.State.Name))
+		why = append(why, fmt.Sprintf("the stored %s is absent in %s", of[i].Right.Field.Name, s.State.Name))
 	}
 	return enumerate(why, "and")
 }
@@ -187,7 +238,7 @@ func differentKeys(p *Pass) {
 	m := p.Machine
 	for _, g := range peers(m) {
 		same, other := backing(m, g)
-		if !g.Peers.None || same != nil || other == nil {
+		if !g.Peers.None || !g.Peers.Own() || same != nil || other == nil {
 			continue
 		}
 		p.report(finding{
@@ -207,6 +258,9 @@ func differentKeys(p *Pass) {
 		others = append(others, u.Name)
 	}
 	for _, g := range peers(m) {
+		if !g.Peers.Own() {
+			continue
+		}
 		if count.Key(g.Peers.Same).Same(m.Projection.Key) {
 			return
 		}
@@ -232,7 +286,7 @@ func differentPromise(p *Pass) {
 			at := finding{pos: g.Pos, mark: g.Name, related: also(u.Pos, "%s is declared here", u.Name)}
 			switch {
 			case g.Peers.Than > 1:
-				at.hint = fmt.Sprintf("write `none: {same: %s, in: [%s]}`, or give the guard an error of its own", bracketed(g.Peers.Same), stateNames(u.In))
+				at.hint = fmt.Sprintf("write `none: {same: %s, in: [%s]}`, or give the guard an error of its own", sameText(g.Peers), stateNames(u.In))
 				p.report(at, "%s allows %d records there, and %s with the same error allows one", g.Name, g.Peers.Than, u.Name)
 			case !sameStates(g.Peers.In, u.In):
 				at.hint = fmt.Sprintf("write `in: [%s]` in both, or give the guard an error of its own", stateNames(u.In))

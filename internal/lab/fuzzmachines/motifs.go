@@ -2,6 +2,7 @@ package fuzzmachines
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 )
 
@@ -21,6 +22,35 @@ func (m *machine) motifs() {
 			draw()
 		}
 	}
+	if r := beside(fmt.Sprint(m.extras, m.own, m.ops)); r.IntN(5) == 0 {
+		m.loans(r)
+	}
+}
+
+// loans: a guard counts the records of somebody who is not stored in this one yet. Its names
+// are its own, and it draws from a source of its own.
+func (m *machine) loans(r *rand.Rand) {
+	whose := []string{"actor", "input.lent_to", "''it is''"}[r.IntN(3)]
+	group := "same: {reader: '" + whose + "'"
+	if m.group != "" && r.IntN(2) == 0 {
+		group += ", " + m.group + ": " + m.group
+	}
+	condition := "none: {"
+	if n := r.IntN(4); n > 0 {
+		condition = fmt.Sprintf("fewer: {than: %d, ", n)
+	}
+	m.extras = append(m.extras, "  reader: optional string\n")
+	m.places = append(m.places, "  lent: {present: [reader]}\n", "  back: {absent: [reader]}\n")
+	m.own = append(m.own, "  few_lent: {"+condition+group+"}, in: [lent]}, error: lent_enough}\n")
+	reader, kind := "input.lent_to", "string"
+	if r.IntN(2) == 0 {
+		reader, kind = "actor", []string{"string", "optional string"}[r.IntN(2)]
+	}
+	lends := "require: [few_lent], input: {lent_to: " + kind + "}, set: {reader: " + reader + "}}\n"
+	m.ops = append(m.ops,
+		"  lend: {from: "+stateNames(append(m.open(len(m.states))[:1:1], &state{name: "back"}))+", to: lent, "+lends,
+		"  pass_on: {from: lent, to: same, "+lends,
+		"  give_back: {from: lent, to: back, clear: [reader]}\n")
 }
 
 // extra declares a field that only the motif's operations change. A creation sets

@@ -69,6 +69,11 @@ var motifs = map[string]func(m *spec.Machine) bool{
 	"a large bound of `fewer`": func(m *spec.Machine) bool {
 		return slices.ContainsFunc(m.Guards, func(g *spec.Guard) bool { return g.Peers != nil && g.Peers.Than >= 1000 })
 	},
+	"a group of another value than the record's own": func(m *spec.Machine) bool {
+		return anyOperation(m, func(o *spec.Operation) bool {
+			return slices.ContainsFunc(o.Require, func(q *spec.Requirement) bool { return q.Guard.Peers != nil && !q.Guard.Peers.Own() })
+		})
+	},
 	"an invariant that the types say": func(m *spec.Machine) bool {
 		return slices.ContainsFunc(m.Invariant, func(f *spec.Fact) bool {
 			l := f.Left.Field

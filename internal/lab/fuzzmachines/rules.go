@@ -2,6 +2,7 @@ package fuzzmachines
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -46,9 +47,9 @@ func (m *machine) guard(name string, caller bool) {
 	condition := ""
 	switch {
 	case m.group != "" && m.chance(4):
-		condition = fmt.Sprintf("fewer: {than: %d, same: %s, in: [%s]}", one(m, []int{1, 2, 3, 4, 9, 1000, 100000}), m.group, m.bare(some(m, m.states)))
+		condition = fmt.Sprintf("fewer: {than: %d, same: %s, in: [%s]}", one(m, []int{1, 2, 3, 4, 9, 1000, 100000}), m.counted(name, caller), m.bare(some(m, m.states)))
 	case m.group != "" && m.chance(4):
-		condition = fmt.Sprintf("none: {same: %s, in: [%s]}", m.group, m.bare(some(m, m.states)))
+		condition = fmt.Sprintf("none: {same: %s, in: [%s]}", m.counted(name, caller), m.bare(some(m, m.states)))
 	default:
 		facts := []string{m.fact(caller)}
 		if second := m.fact(caller); m.chance(2) && second != facts[0] {
@@ -68,6 +69,31 @@ func (m *machine) guard(name string, caller bool) {
 		message = ", message: " + quoted(one(m, texts))
 	}
 	m.printf("  %s: {%s, error: not_%s%s}\n", name, condition, name, message)
+}
+
+// counted draws whose records a guard counts: those of the record's own group, or of another value.
+func (m *machine) counted(name string, caller bool) string {
+	i := slices.IndexFunc(m.fields, func(f field) bool { return f.name == m.group })
+	r := beside(name + m.text.String())
+	if i < 0 || !isText(m.fields[i].kind) || r.IntN(2) == 0 {
+		return m.group
+	}
+	var values []string
+	if m.fields[i].kind == "string" {
+		values = append(values, "''it is''")
+	}
+	if caller {
+		values = append(values, "actor", "actor")
+	}
+	for _, f := range m.fields {
+		if isText(f.kind) && f.name != m.group {
+			values = append(values, f.name)
+		}
+	}
+	if values == nil {
+		return m.group
+	}
+	return "{" + m.group + ": '" + values[r.IntN(len(values))] + "'}"
 }
 
 // fact draws a fact about the record and the call.
