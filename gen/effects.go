@@ -366,6 +366,17 @@ func converter(from, to *enumNames) string {
 // conversion is a pair of enums that needs a converter.
 type conversion struct{ from, to *enumNames }
 
+// termEnum is the enum of what a term names; nil when it names none.
+func (n *names) termEnum(t spec.Term) *enumNames {
+	switch {
+	case t.Field != nil:
+		return n.fieldEnum(t.Field)
+	case t.Input != nil:
+		return n.inputType(t.Input)
+	}
+	return nil
+}
+
 // conversions lists the converters that a machine needs.
 func (n *names) conversions(m *spec.Machine) []conversion {
 	var found []conversion
@@ -376,6 +387,11 @@ func (n *names) conversions(m *spec.Machine) []conversion {
 		}
 	}
 	for _, o := range m.Operations {
+		for _, q := range peerRequirements(o) {
+			for _, f := range q.Of {
+				add(n.termEnum(f.Right), n.fieldEnum(f.Left.Field))
+			}
+		}
 		for _, e := range allEffects(o) {
 			for _, a := range e.Set {
 				switch v := a.Value; {

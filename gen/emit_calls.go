@@ -354,14 +354,20 @@ func (s *store) peers(o *spec.Operation) (*jen.Statement, error) {
 
 // memberValue returns the value that a field of a group has: another field's, or one of the call.
 func (s *store) memberValue(o *spec.Operation, f *spec.Fact) (string, error) {
-	if other := f.Right.Field; other != nil {
-		values, err := s.groupValues(o, []*spec.Field{other})
-		if err != nil {
-			return "", err
-		}
-		return values[0], nil
+	v, from, to := scope{n: s.n, caller: "c.Actor"}.term(f.Right, f.Left), s.n.termEnum(f.Right), s.n.fieldEnum(f.Left.Field)
+	convertible := from != nil && !sameWords(from.Values, to.Values)
+	switch {
+	case f.Right.Field != nil && creates(o) && convertible:
+		return "", fmt.Errorf("field %s of %s makes a group with other words; give both fields the same words", f.Right.Field.Name, o.Name)
+	case f.Right.Field != nil && creates(o):
+		return s.rows.created(o, f.Right.Field)
+	case convertible && v.here == maybe:
+		word := fmt.Sprintf("func(w %s) string { return %s.%s() }", from.Type, convert(from, to, "w"), wordOf(to.Values))
+		return fmt.Sprintf("fsmimpl.ColumnOf(%s, %s)", v.opt, word), nil
+	case convertible:
+		v = plain(spec.KindEnum, to, convert(from, to, v.val))
 	}
-	return s.rows.column(scope{n: s.n, caller: "c.Actor"}.term(f.Right, f.Left), f.Right.Kind == spec.TermInput), nil
+	return s.rows.column(v, f.Right.Kind == spec.TermInput), nil
 }
 
 // groupValues returns the columns that make a group: of the record that is
