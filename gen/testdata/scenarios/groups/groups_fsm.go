@@ -137,8 +137,10 @@ var (
 	// rule one_per_room.
 	ErrRoomTaken = fsmimpl.NewError("room_taken", "the room has a holder already")
 	// ErrTooMany is the refusal of the guard few_held (fewer than 3 other
-	// records with the same floor and kind are held or free) and the guard
-	// few_at_all (fewer than 10 other records with the same floor are held).
+	// records with the same floor and kind are held or free), the guard
+	// few_at_all (fewer than 10 other records with the same floor are held) and
+	// the guard few_mine (fewer than 3 other records with the same kind whose
+	// holder is input.holder are held).
 	ErrTooMany = fsmimpl.NewError("too_many", "too many")
 	// ErrNotHolder is the refusal of the guard holder_only (holder == actor).
 	ErrNotHolder = fsmimpl.NewError("not_holder", "not holder")
@@ -349,6 +351,12 @@ type HandOverInput struct {
 	Holder string
 }
 
+// HandOverPeers is what HandOver must know of other records. Machine counts
+// them under a lock.
+type HandOverPeers struct {
+	FewMine int64 // how many other records with the same kind whose holder is input.holder are held
+}
+
 // HandOver keeps a Slot held.
 //
 // It sets holder to the input.
@@ -356,7 +364,9 @@ type HandOverInput struct {
 // It is refused unless:
 //   - holder_only: holder == actor (ErrNotHolder)
 //   - number_free: rank >= 0 (ErrRoomTaken)
-func (s *Slot) HandOver(in HandOverInput, actor string, now time.Time) (Event, error) {
+//   - few_mine: fewer than 3 other records with the same kind whose holder is
+//     input.holder are held (ErrTooMany)
+func (s *Slot) HandOver(in HandOverInput, peers HandOverPeers, actor string, now time.Time) (Event, error) {
 	if err := s.asked("hand_over", actor); err != nil {
 		return Event{}, err
 	}
@@ -372,6 +382,9 @@ func (s *Slot) HandOver(in HandOverInput, actor string, now time.Time) (Event, e
 	}
 	if s.Rank < 0 {
 		return Event{}, s.refuseGuard("hand_over", "number_free", "", ErrRoomTaken, "rank", s.Rank)
+	}
+	if peers.FewMine >= 3 {
+		return Event{}, s.refuseGuard("hand_over", "few_mine", "", ErrTooMany, "others", peers.FewMine)
 	}
 	next := *s
 	next.Holder = fsm.Some(in.Holder)

@@ -180,8 +180,10 @@ func (j HeldSlot) Release(ctx context.Context, c ...fsm.Call) (FreeSlot, error) 
 }
 
 // HandOver keeps the Slot held; the handle holds the new revision. It returns
-// ErrNotHolder unless holder == actor, ErrRoomTaken unless rank >= 0 and
-// ErrHoldsAnother if another record in held has the same holder.
+// ErrNotHolder unless holder == actor, ErrRoomTaken unless rank >= 0,
+// ErrTooMany unless fewer than 3 other records with the same kind whose holder
+// is input.holder are held and ErrHoldsAnother if another record in held has
+// the same holder.
 func (j HeldSlot) HandOver(ctx context.Context, in HandOverInput, c ...fsm.Call) error {
 	return j.held.EngineStay(ctx, handOverCall(opHandOver, in, j.held.EngineCall(c)))
 }

@@ -24,7 +24,7 @@ var schema = &driver.Schema{
 	Machine:     "groups",
 	Entity:      "Slot",
 	Version:     1,
-	Hash:        "b9408090876fa11237f5f0e981aec06f2f2a79f02a950becbe72a5722bc98623",
+	Hash:        "205c697ff7fd36140431795a88ff0bddd3467c8a61445b07cdd007ecc56f4667",
 	Table:       "groups",
 	Enforce:     "full",
 	RequestID:   driver.Required,
@@ -56,6 +56,7 @@ var schema = &driver.Schema{
 		{Name: "next.hand_over", Columns: []string{"holder"}, Order: []driver.Order{{Column: "number"}}, States: []string{"held"}},
 		{Name: "peers.few_held", Columns: []string{"floor", "kind"}, States: []string{"held", "free"}},
 		{Name: "peers.few_at_all", Columns: []string{"floor"}, States: []string{"held"}},
+		{Name: "peers.few_mine", Columns: []string{"holder", "kind"}, States: []string{"held"}},
 		{Name: "lookup.in_room", Columns: []string{"room", "kind"}, Order: []driver.Order{{Column: "rank", Descending: true}, {Column: "ready"}}, States: []string{"held", "free"}},
 		{Name: "lookup.had_by", Columns: []string{"holder"}},
 	},
@@ -158,8 +159,9 @@ func (m *Machine) Release(ctx context.Context, at fsm.Target, c fsm.Call) (Outco
 // Without one it returns fsm.ErrNothingToDo.
 //
 // It sets holder to the input. It returns ErrNotHolder unless holder == actor,
-// ErrRoomTaken unless rank >= 0 and ErrHoldsAnother if another record in held
-// has the same holder.
+// ErrRoomTaken unless rank >= 0, ErrTooMany unless fewer than 3 other records
+// with the same kind whose holder is input.holder are held and ErrHoldsAnother
+// if another record in held has the same holder.
 func (m *Machine) HandOver(ctx context.Context, in HandOverInput, c fsm.Call) (Outcome, error) {
 	outs, err := m.core.Pick(ctx, 1, handOverCall(opHandOver, in, c))
 	if err != nil {
@@ -419,7 +421,7 @@ var descriptor = fsmimpl.Descriptor[Slot]{
 	Operations: []*fsmimpl.Operation[Slot]{
 		opAdd, opTake, opRelease, opHandOver, opDrop,
 	},
-	Limits: map[string]int64{"few_held": 3, "few_at_all": 10},
+	Limits: map[string]int64{"few_held": 3, "few_at_all": 10, "few_mine": 3},
 }
 
 func addCall(op *fsmimpl.Operation[Slot], id string, in AddInput, c fsm.Call) fsmimpl.Call[Slot] {
@@ -492,8 +494,14 @@ func handOverCall(op *fsmimpl.Operation[Slot], in HandOverInput, c fsm.Call) fsm
 	return fsmimpl.Call[Slot]{
 		Operation: op, Caller: fsmimpl.Caller(c),
 		Inputs: []driver.Input{{Name: "holder", Value: in.Holder, Kind: driver.KindString}},
-		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.HandOver(in, c.Actor, now))
+		Decide: func(j *Slot, _ string, peers []int64, now time.Time) (fsmimpl.Step, error) {
+			known := HandOverPeers{FewMine: peers[0]}
+			return step(j.HandOver(in, known, c.Actor, now))
+		},
+		Peers: func(j *Slot, id string) []driver.PeerQuery {
+			return []driver.PeerQuery{
+				{Name: "few_mine", Columns: []string{"holder", "kind"}, Values: []any{in.Holder, j.Kind.String()}, States: []string{"held"}, Except: id},
+			}
 		},
 		Where: []driver.Cond{
 			{Column: "holder", Op: driver.OpEq, Value: c.Actor},
