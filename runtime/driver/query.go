@@ -51,7 +51,7 @@ type PeerQuery struct {
 	Name     string   // of the guard or the sequence field
 	Sequence bool     // ask for the next number instead of a count
 	Columns  []string // stored names of the fields that make the group; none: all records
-	Values   []any    // of the record in question; when one is nil the group is empty
+	Values   []any    // that its records have, of this record or of the call; when one is nil the group is empty
 	States   []string // stored words of the states that count
 	Except   string   // id of the record in question
 	Try      bool     // wait for nobody: ErrHeld where another writer has the group
