@@ -193,8 +193,10 @@ func (s search) apart(r interp.Record, f *spec.Field) []interp.Record {
 func (s search) peers(x tried, first bool, add adder) {
 	m := s.m
 	for _, q := range peerRequirements(x.call.Op) {
+		x := smallLimit(m, q, x)
 		g, p, call := q.Guard, q.Guard.Peers, filledInputs(m, x.call)
-		if p.Than > mostPeers {
+		than := tooMany(m, q, x.before, call)
+		if than < 1 || than > mostPeers {
 			continue
 		}
 		own := x.before
@@ -222,13 +224,13 @@ func (s search) peers(x tried, first bool, add adder) {
 				add(y, append(slices.Clone(beside), own), "", name+" picked "+shows, args...)
 			}
 		}
-		ask(fill(p.Than-1, cycle), "one fewer")
-		ask(fill(p.Than, cycle), "as many")
+		ask(fill(than-1, cycle), "one fewer")
+		ask(fill(than, cycle), "as many")
 		for _, st := range m.States {
 			if !first { // the other states are shown from one
 				break
 			}
-			ask(fill(p.Than, func(i int) *spec.State {
+			ask(fill(than, func(i int) *spec.State {
 				if i == 0 {
 					return st
 				}
@@ -236,7 +238,7 @@ func (s search) peers(x tried, first bool, add adder) {
 			}), "one in %s", st.Name)
 		}
 		for i, f := range p.Same {
-			full := fill(p.Than, cycle)
+			full := fill(than, cycle)
 			for _, r := range s.apart(full[0], f.Field) {
 				other := append([]interp.Record{r}, full[1:]...)
 				ask(other, "another %s, absent %t", f.Field.Name, r.Value(m, f.Field).Kind == interp.KindAbsent)
@@ -258,11 +260,37 @@ func (s search) peers(x tried, first bool, add adder) {
 			if v := own.Value(m, f.Field); t.Field != f.Field && !f.Field.Builtin && v.IsPresent() && v != like.Value(m, f.Field) {
 				was := like
 				like = like.With(m, f.Field.Name, v)
-				ask(fill(p.Than, cycle), "as many with its own %s", f.Field.Name)
+				ask(fill(than, cycle), "as many with its own %s", f.Field.Name)
 				like = was
 			}
 		}
 	}
+}
+
+// smallLimit lets a limit that the record or the call tells be one that others can reach.
+func smallLimit(m *spec.Machine, q *spec.Requirement, x tried) tried {
+	if n := tooMany(m, q, x.before, filledInputs(m, x.call)); q.Limit == nil || n >= 1 && n <= mostPeers {
+		return x
+	}
+	y, in := x, q.Limit.Left.Input
+	if f := q.Limit.Left.Field; f != nil && !creates(x.call.Op) {
+		if y.before = x.before.With(m, f.Name, interp.Int(2)); sound(m, y.before) {
+			return y
+		}
+		return x
+	}
+	if in == nil {
+		for _, a := range x.call.Op.Effects.Set {
+			if a.Field == q.Limit.Left.Field {
+				in = a.Value.Input
+			}
+		}
+	}
+	if in != nil {
+		y.call.Inputs = maps.Clone(x.call.Inputs)
+		y.call.Inputs[in.Name] = interp.Int(2)
+	}
+	return y
 }
 
 // meant gives a record the values of the group that a guard counts for a call, if there is one.

@@ -86,11 +86,11 @@ func (s search) eachEdit(o *spec.Operation, x tried, yield func(tried) bool) {
 			return
 		}
 	}
-	for _, g := range peerGuards(o) {
+	for _, q := range peerRequirements(o) {
 		for d := int64(-1); d <= 1; d++ {
 			next := x
 			next.others.Count = maps.Clone(x.others.Count)
-			next.others.Count[g.Name] = max(0, g.Peers.Than+d)
+			next.others.Count[q.Guard.Name] = max(0, tooMany(m, q, x.before, filledInputs(m, x.call))+d)
 			if !yield(next) {
 				return
 			}

@@ -80,8 +80,8 @@ func (s search) features(x tried) []string {
 		return failing == 0
 	}
 	fails := func(q *spec.Requirement) bool {
-		if p := q.Guard.Peers; p != nil {
-			return x.others.Count[q.Guard.Name] >= p.Than
+		if q.Guard.Peers != nil && x.others.Count[q.Guard.Name] >= tooMany(m, q, x.before, accepted) {
+			return true
 		}
 		return slices.ContainsFunc(q.When, func(f *spec.Fact) bool { return !interp.Holds(m, f, x.before, accepted) })
 	}
@@ -111,9 +111,9 @@ func (s search) features(x tried) []string {
 			break
 		}
 	}
-	for _, g := range peerGuards(o) {
-		if d := x.others.Count[g.Name] - g.Peers.Than; d >= -1 && d <= 0 {
-			add("others for %s by %d", g.Name, d)
+	for _, q := range peerRequirements(o) {
+		if d := x.others.Count[q.Guard.Name] - tooMany(m, q, x.before, accepted); d >= -1 && d <= 0 {
+			add("others for %s by %d", q.Guard.Name, d)
 		}
 	}
 	if x.refusal != nil || x.done.RecordOnly || !whole {

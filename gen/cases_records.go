@@ -137,16 +137,26 @@ func exampleCall(m *spec.Machine, o *spec.Operation, w prove.Way) (interp.Record
 			others.Next[f.Name] = 1
 		}
 	}
-	if w.Guard != nil && w.Guard.Peers != nil {
-		others.Count[w.Guard.Name] = w.Guard.Peers.Than
-	}
 	c := interp.Call{Op: o, ID: "record-1", Actor: e.Actor, Reason: "because", At: e.Now, Inputs: map[string]interp.Value{}}
 	for _, in := range o.Inputs {
 		if d := e.Inputs[in]; d.Present {
 			c.Inputs[in.Name] = datumValue(d)
 		}
 	}
+	for _, q := range peerRequirements(o) {
+		if q.Guard == w.Guard {
+			others.Count[w.Guard.Name] = tooMany(m, q, r, filledInputs(m, c))
+		}
+	}
 	return r, c, others
+}
+
+// tooMany is how many others are too many for a guard of a call.
+func tooMany(m *spec.Machine, q *spec.Requirement, r interp.Record, c interp.Call) int64 {
+	if creates(c.Op) {
+		r = interp.Effects(m, &c.Op.Effects, r, c)
+	}
+	return interp.Most(m, q, r, c)
 }
 
 func exampleRecord(m *spec.Machine, e *prove.Example) interp.Record {

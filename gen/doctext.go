@@ -283,7 +283,7 @@ func guardMeaning(g *spec.Guard) string {
 	}
 	group := "no other record"
 	if !g.Peers.None {
-		group = fmt.Sprintf("fewer than %d other records", g.Peers.Than)
+		group = fmt.Sprintf("fewer than %s other records", g.Peers.Number())
 	}
 	group += groupText(g.Peers)
 	verb := "is"

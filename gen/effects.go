@@ -127,6 +127,27 @@ func (s scope) beyond(a spec.Assign) overflow {
 	return overflow{a.Field, raw(and(there(o), or(parts...)).String())}
 }
 
+// limit is the number below which a guard counts others: in a creation, of what is being set.
+func (s scope) limit(o *spec.Operation, t spec.Term) operand {
+	if t.Field == nil || !creates(o) {
+		return s.term(t, spec.Term{})
+	}
+	for _, a := range o.Effects.Set {
+		switch in := a.Value.Input; {
+		case a.Field != t.Field:
+		case a.Value.Kind == spec.ValueInputOrDefault:
+			return plain(spec.KindInt, nil, s.input(in).opt+".Or("+s.value(*a.Field.Default, a.Field).val+")")
+		case in != nil: // no guard has said yet that it is there
+			return s.input(in)
+		case a.Value.Kind == spec.ValueSum:
+			return s.sum(a.Value.Parts, func(t spec.Term) operand { return s.term(t, spec.Term{}) })
+		default:
+			return s.value(a.Value, a.Field)
+		}
+	}
+	return s.stored(t.Field)
+}
+
 // guarded lists the facts that hold of the stored record once the guards have passed.
 func guarded(o *spec.Operation) []*spec.Fact {
 	var facts []*spec.Fact

@@ -394,6 +394,13 @@ func (e *operationEmitter) require(r *spec.Requirement) (ends bool) {
 		if g.Peers.Than == 1 {
 			refused = atom(value+" > 0", value+" == 0")
 		}
+		if r.Limit != nil {
+			limit := e.s.limit(e.o, r.Limit.Left)
+			refused = compare(spec.Ge, plain(spec.KindInt, nil, value), limit) // 0 where it is absent
+			if limit.here != maybe {
+				refused = or(there(limit).not(), refused)
+			}
+		}
 	} else {
 		refused = e.s.facts(r.When).not()
 	}

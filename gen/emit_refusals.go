@@ -110,9 +110,15 @@ func (e *operationEmitter) guardValues(r *spec.Requirement) string {
 	if g := r.Guard; g.Peers != nil {
 		add("others", "peers."+e.n.peer(g), spec.Type{Kind: spec.KindInt})
 	}
-	for _, f := range spec.Leaves(r.When) {
+	for _, f := range toldFacts(r) {
 		for _, t := range f.Names() {
 			switch {
+			case t.Field != nil && creates(e.o) && f == r.Limit:
+				limit := e.s.limit(e.o, t)
+				if limit.here == maybe {
+					limit.val = limit.opt + ".String()"
+				}
+				add(t.Field.Name, limit.val, spec.Type{Kind: spec.KindInt})
 			case t.Field != nil:
 				add(t.Field.Name, e.n.self+"."+e.n.field(t.Field), t.Field.Type)
 			case t.Kind == spec.TermInput:
@@ -127,6 +133,14 @@ func (e *operationEmitter) guardValues(r *spec.Requirement) string {
 	return strings.Join(args, "")
 }
 
+// toldFacts are the facts of whose terms a refusal tells: those of the guard, or its limit.
+func toldFacts(r *spec.Requirement) []*spec.Fact {
+	if r.Limit != nil {
+		return []*spec.Fact{r.Limit}
+	}
+	return spec.Leaves(r.When)
+}
+
 // toldBy are the names of what guardValues tells, in their order.
 func toldBy(r *spec.Requirement) []string {
 	var names []string
@@ -138,7 +152,7 @@ func toldBy(r *spec.Requirement) []string {
 	if r.Guard.Peers != nil {
 		add("others", spec.Type{})
 	}
-	for _, f := range spec.Leaves(r.When) {
+	for _, f := range toldFacts(r) {
 		for _, t := range f.Names() {
 			switch {
 			case t.Field != nil:

@@ -107,8 +107,8 @@ func (s *store) limits() jen.Code {
 	return jen.Line().Id("Limits").Op(":").Add(raw("map[string]int64{" + strings.Join(parts, ", ") + "}"))
 }
 
-// limits reports whether a guard is one with `fewer`.
-func limits(g *spec.Guard) bool { return g.Peers != nil && !g.Peers.None }
+// limits reports whether a guard is one with `fewer` and a number.
+func limits(g *spec.Guard) bool { return g.Peers != nil && !g.Peers.None && g.Peers.Limit == nil }
 
 // limitOf returns the guard that counts what a rule of the projection counts, up to the
 // same number; nil when there is none.

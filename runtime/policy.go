@@ -43,7 +43,7 @@ func (m *Machine[R]) policies() error {
 	}
 	for name, than := range m.options.limits {
 		if m.d.Limits[name] == 0 {
-			return fmt.Errorf("WithLimit names %q, which is no guard with `fewer`", name)
+			return fmt.Errorf("WithLimit names %q, which is no guard with `fewer` and a number", name)
 		}
 		if than < 1 {
 			return fmt.Errorf("WithLimit of %q needs at least 1, not %d", name, than)

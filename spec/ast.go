@@ -128,12 +128,13 @@ type astGuard struct {
 }
 
 type astPeers struct {
-	pos  Pos
-	none bool
-	than int64
-	same list
-	of   []*astFact // of each word of same, which value is meant; nil: the record's own
-	in   list
+	pos   Pos
+	none  bool
+	than  int64
+	limit *astFact // that the field or the input is 1 at least, in the place of than
+	same  list
+	of    []*astFact // of each word of same, which value is meant; nil: the record's own
+	in    list
 }
 
 type astUnique struct {

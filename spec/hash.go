@@ -174,7 +174,11 @@ func peersText(p *Peers) string {
 	if p == nil {
 		return "-"
 	}
-	return fmt.Sprintf("fewer than %d same=%s in=%s", p.Than, nameSet(p.Of, memberText), stateSet(p.In))
+	than := strconv.FormatInt(p.Than, 10)
+	if p.Limit != nil {
+		than = termText(p.Limit.Left)
+	}
+	return fmt.Sprintf("fewer than %s same=%s in=%s", than, nameSet(p.Of, memberText), stateSet(p.In))
 }
 
 // memberText writes which value a field of a group has.

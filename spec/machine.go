@@ -2,6 +2,7 @@ package spec
 
 import (
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -237,14 +238,23 @@ type Guard struct {
 }
 
 // Peers is a condition on the other records of a group: fewer than Than of
-// them (none: Than is 1) are in the states In.
+// them (none: Than is 1), or than Limit tells, are in the states In.
 type Peers struct {
-	Pos  Pos
-	None bool // written as `none`, not as `fewer`
-	Than int64
-	Same []FieldRef // what the records of the group share
-	Of   []*Fact    // `field == value` of each: which group is meant; inputs are named, not bound: see Requirement
-	In   []StateRef
+	Pos   Pos
+	None  bool // written as `none`, not as `fewer`
+	Than  int64
+	Limit *Fact      // `limit >= 1` of the field or the input that is in the place of Than, which is 0; else nil
+	Same  []FieldRef // what the records of the group share
+	Of    []*Fact    // `field == value` of each: which group is meant; inputs are named, not bound: see Requirement
+	In    []StateRef
+}
+
+// Number is how many others are too many, as it is written.
+func (p *Peers) Number() string {
+	if p.Limit != nil {
+		return p.Limit.Left.Text
+	}
+	return strconv.FormatInt(p.Than, 10)
 }
 
 // Own reports whether the group is that of the record's own values.
@@ -273,14 +283,19 @@ func (p *Peers) Told() (own []string, whose string) {
 type Requirement struct {
 	Pos   Pos // of the name in `require`
 	Guard *Guard
-	When  []*Fact
+	When  []*Fact // of Peers with a Limit: what must hold of it before the step
 	Of    []*Fact // of its Peers
+	Limit *Fact   // of its Peers; in a creation a field is read as it is being set
 }
 
-// Reads lists the facts that must hold, and those that tell a group by other values than
-// the record's own.
+// Reads lists the facts that must hold, and those that tell a limit, or a group by other values
+// than the record's own.
 func (q *Requirement) Reads() []*Fact {
-	return slices.DeleteFunc(slices.Concat(q.When, q.Of), func(f *Fact) bool { return f.Op == Eq && f.Left.Field != nil && f.Left.Field == f.Right.Field })
+	reads := slices.DeleteFunc(slices.Concat(q.When, q.Of), func(f *Fact) bool { return f.Op == Eq && f.Left.Field != nil && f.Left.Field == f.Right.Field })
+	if q.Limit != nil && !slices.Contains(reads, q.Limit) {
+		reads = append(reads, q.Limit)
+	}
+	return reads
 }
 
 // Owners lists the fields that a fact of the guard compares with the actor by `==`.

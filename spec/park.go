@@ -58,6 +58,9 @@ func (o *Operation) ParkedForPeers(g *Peers) (why string) {
 	if !g.Own() {
 		return "it counts a group that is not told by the record's own values"
 	}
+	if g.Limit != nil {
+		return "it counts up to " + g.Limit.Left.Text
+	}
 	var group []*Field
 	for _, r := range g.Same {
 		group = append(group, r.Field)

@@ -398,7 +398,9 @@ func (p *parser) peers(n *node, what string, none bool) *astPeers {
 	}
 	o.require(keys...)
 	out := &astPeers{pos: n.pos, none: none, than: 1}
-	if !none {
+	if n := o.node("than"); n != nil && n.kind == scalarNode && !numberForm.MatchString(n.text) {
+		out.than, out.limit = 0, p.limit(n.word(), o.at("than"))
+	} else if !none {
 		out.than, _ = o.number("than", 1)
 	}
 	if n := o.node("same"); n != nil && n.kind == mapNode {
@@ -408,6 +410,20 @@ func (p *parser) peers(n *node, what string, none bool) *astPeers {
 	}
 	out.in = o.some("in", o.words("in"), "list the states that count")
 	return out
+}
+
+// limit reads the `than` that a field or an input tells, as the fact that it is 1 at least; nil
+// where it cannot be read.
+func (p *parser) limit(w word, what string) *astFact {
+	if ts := scan(w.text); len(ts) == 1 {
+		if t, ok := p.parseTerm(w, ts[0]); ok && (t.kind == 0 || t.kind == TermInput) {
+			text := w
+			text.text = t.text.text + " >= 1"
+			return &astFact{text: text, op: Ge, left: t, right: astTerm{text: w, kind: TermInt, int: 1}}
+		}
+	}
+	p.at(codeValue, w, "write a whole number, a field of type int or counter, or input.x", "%s: %q is not a number of records", what, w.text)
+	return nil
 }
 
 // members reads the mapping of `same`: of each field of the others, which value they have.

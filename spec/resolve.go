@@ -425,6 +425,7 @@ func (r *resolver) bindGuards() {
 		if a.peers != nil {
 			g.Peers = &Peers{Pos: a.peers.pos, None: a.peers.none, Than: a.peers.than, Same: r.groupRefs(a.peers.same), In: r.stateRefs(a.peers.in)}
 			g.Peers.Of = r.members(g.Peers, a.peers, scope{free: true})
+			g.Peers.Limit = r.limit(g, a.peers, scope{free: true})
 			r.groupOf[g] = a.peers
 		}
 	}
@@ -443,6 +444,7 @@ func (r *resolver) members(p *Peers, a *astPeers, sc scope) []*Fact {
 			own := Term{Pos: ref.Pos, Kind: TermField, Text: f.Name, Field: f}
 			out = append(out, &Fact{Pos: ref.Pos, Text: f.Name + " == " + f.Name, Op: Eq, Left: own, Right: own})
 		case f.Type.Kind == KindSet || f.Type.Kind == KindJSON:
+		case sc.free && f.Type.Kind == KindString && r.unknownText(a.of[i].right):
 		case sc.free || slices.ContainsFunc(p.Of, func(x *Fact) bool { return x.Left.Field == f }):
 			if x := r.fact(a.of[i], sc); x != nil && r.fitsGroup(f, x.Right, a.of[i]) {
 				out = append(out, x)
@@ -450,6 +452,67 @@ func (r *resolver) members(p *Peers, a *astPeers, sc scope) []*Fact {
 		}
 	}
 	return out
+}
+
+// unknownText reports a bare name that is no field where a text or a caller may be meant.
+func (r *resolver) unknownText(a astTerm) bool {
+	switch {
+	case a.kind != 0, r.fields.broken, r.fields.byName[a.name] != nil, a.name == "id", a.name == "state", a.name == "rev":
+		return false
+	case r.inputs[a.name], r.nearest(a.name, r.fields.names) != "":
+		return false // undeclaredTerm knows better
+	}
+	r.at(codeUndeclared, a.text, fmt.Sprintf("write actor for who calls, \"'%s'\" for the text, or a field of the record", a.name), "field %q is not declared", a.name)
+	return true
+}
+
+// limit binds the field or the input that tells how many others are too many.
+func (r *resolver) limit(g *Guard, a *astPeers, sc scope) *Fact {
+	if a.limit == nil {
+		return nil
+	}
+	w := a.limit.left.text
+	t, ok := r.term(a.limit.left, sc)
+	if ok && t.Kind == TermWord {
+		r.undeclaredTerm(a.limit.left)
+		return nil
+	}
+	if typ, known := t.typeOf(); ok && known && typ.Kind != KindInt && typ.Kind != KindCounter {
+		at, hint := w, "write a whole number, a field of type int or counter, or input.x"
+		if sc.require.given() {
+			at, hint = sc.require, fmt.Sprintf("declare %s of %s as an int", t.Text, sc.op.Name)
+		}
+		r.at(codeIncomparable, at, hint, "`than` of guard %s is a number of records, and %s is %s", g.Name, t.Text, article(typ.Kind.String()))
+		ok = false
+	}
+	if !ok {
+		return nil
+	}
+	return &Fact{Pos: a.limit.text.pos, Text: a.limit.text.text, Op: Ge, Left: t, Right: Term{Pos: w.pos, Kind: TermInt, Text: "1", Int: 1}}
+}
+
+// limitHolds lists what must hold of a limit before the step: that it is 1 at least. What a
+// creation sets is not there before it, but the input that it is set to is. Where it sets
+// nothing, the fact fails as the limit does.
+func (q *Requirement) limitHolds(o *Operation) []*Fact {
+	if q.Limit == nil {
+		return nil
+	}
+	if f := q.Limit.Left.Field; f != nil && len(o.Creates) > 0 {
+		for _, a := range o.Effects.Set {
+			switch v := a.Value; {
+			case a.Field != f:
+			case v.Kind == ValueInput, v.Kind == ValueInputOrAbsent:
+				own := *q.Limit
+				own.Left = Term{Pos: own.Left.Pos, Kind: TermInput, Text: "input." + v.Input.Name, Name: v.Input.Name, Input: v.Input}
+				own.Text = own.Left.Text + " >= 1"
+				return []*Fact{&own}
+			case v.Kind != ValueInt || v.Int >= 1:
+				return nil
+			}
+		}
+	}
+	return []*Fact{q.Limit}
 }
 
 // fitsGroup checks that a field can have the value of a group.

@@ -35,6 +35,10 @@ func (r *resolver) bindOperation(o *Operation, a *astOperation) {
 			if q.Of = g.Peers.Of; !g.Peers.Own() {
 				q.Of = r.members(g.Peers, r.groupOf[g], via)
 			}
+			if g.Peers.Limit != nil {
+				q.Limit = r.limit(g, r.groupOf[g], via)
+			}
+			q.When = q.limitHolds(o)
 		}
 		o.Require = append(o.Require, q)
 	}

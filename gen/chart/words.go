@@ -64,7 +64,7 @@ func guardSentence(g *spec.Guard) string {
 	p := g.Peers
 	text := "no other record"
 	if !p.None {
-		text = fmt.Sprintf("fewer than %d other records", p.Than)
+		text = fmt.Sprintf("fewer than %s other records", p.Number())
 	}
 	own, whose := p.Told()
 	if len(own) > 0 {

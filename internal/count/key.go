@@ -39,8 +39,9 @@ func (k Key) moved(e *spec.Effects) bool {
 	return slices.ContainsFunc(k, func(r spec.FieldRef) bool { return e.Changes(r.Field) })
 }
 
-// counts reports whether a guard counts records that share the key, whatever the call is.
-func counts(p *spec.Peers, key Key) bool { return p.Own() && Key(p.Same).Within(key) }
+// counts reports whether a guard counts records that share the key, up to a number, whatever the
+// record and the call are.
+func counts(p *spec.Peers, key Key) bool { return p.Own() && p.Limit == nil && Key(p.Same).Within(key) }
 
 // shapeFor says how far each state must be counted for the rules over the key.
 // With detail 2 a state is counted to two at least, with 1 to one, with 0 a

@@ -254,7 +254,7 @@ func (w *walker) take(s Step) {
 
 // mayPass reports whether the guards over the key can let the operation pass;
 // rest are the other records. Guards over fields, over another key, and those whose group
-// the call tells, may go either way.
+// or limit is told otherwise, may go either way.
 func (w *walker) mayPass(rest Group, op *spec.Operation) bool {
 	for _, r := range op.Require {
 		if p := r.Guard.Peers; p != nil && counts(p, w.key) { // who shares the key shares a part of it

@@ -85,9 +85,13 @@ func comparePeers(p, q *spec.Requirement) (stronger, weaker string) {
 		*text += fmt.Sprintf(format, args...)
 	}
 	switch {
+	case limitWord(a) == limitWord(b):
+	case a.Limit != nil || b.Limit != nil:
+		add(&stronger, "allows fewer than %s others, it allowed fewer than %s", b.Number(), a.Number())
+		add(&weaker, "allows fewer than %s others, it allowed fewer than %s", b.Number(), a.Number())
 	case b.Than < a.Than:
 		add(&stronger, "allows fewer than %d others, it allowed fewer than %d", b.Than, a.Than)
-	case b.Than > a.Than:
+	default:
 		add(&weaker, "allows fewer than %d others, it allowed fewer than %d", b.Than, a.Than)
 	}
 	if more := beyond(stateWords(b.In), stateWords(a.In)); len(more) > 0 {

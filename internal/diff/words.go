@@ -185,8 +185,16 @@ func memberWord(f *spec.Fact) string {
 	return f.Left.Field.Stored() + " = " + termWord(&f.Right)
 }
 
+// limitWord says how many others are too many.
+func limitWord(p *spec.Peers) string {
+	if p.Limit != nil {
+		return termWord(&p.Limit.Left)
+	}
+	return p.Number()
+}
+
 func peersWords(p *spec.Peers) string {
-	return fmt.Sprintf("fewer than %d of %q in %q", p.Than, sorted(p.Of, memberWord), stateWords(p.In))
+	return fmt.Sprintf("fewer than %s of %q in %q", limitWord(p), sorted(p.Of, memberWord), stateWords(p.In))
 }
 
 func names[T any](list []T, name func(T) string) string {

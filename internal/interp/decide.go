@@ -133,11 +133,16 @@ func decide(m *spec.Machine, r Record, c Call, others Others, unique func(Record
 // failing returns the first requirement that the stored record does not meet.
 func failing(m *spec.Machine, r Record, c Call, others Others) *spec.Requirement {
 	for _, req := range c.Op.Require {
-		if p := req.Guard.Peers; p != nil {
-			if others.Count[req.Guard.Name] >= p.Than {
+		if req.Guard.Peers != nil {
+			own := r
+			if req.Limit != nil && len(c.Op.Creates) > 0 {
+				own = Effects(m, &c.Op.Effects, r, c)
+			}
+			if others.Count[req.Guard.Name] >= Most(m, req, own, c) {
 				return req
 			}
-		} else if !all(m, req.When, r, c) {
+		}
+		if !all(m, req.When, r, c) {
 			return req
 		}
 	}

@@ -90,6 +90,15 @@ func GroupOf(m *spec.Machine, req *spec.Requirement, r Record, c Call) ([]Value,
 	return key, true
 }
 
+// Most returns how many others are too many for a guard and a call: 0 where the limit is absent or
+// below 0, so that the guard refuses. For a creation r has what is being set: see [Effects].
+func Most(m *spec.Machine, req *spec.Requirement, r Record, c Call) int64 {
+	if req.Limit == nil {
+		return req.Guard.Peers.Than
+	}
+	return max(term(m, req.Limit.Left, r, c).Num, 0)
+}
+
 // others counts what the operation must know of the other records.
 func (w World) others(m *spec.Machine, r Record, c Call) Others {
 	count := make(map[string]int64)

@@ -31,6 +31,7 @@ type Options struct {
 
 const (
 	mostRecords = 6 // that [Defaults] asks for
+	mostLimit   = 2 // of a limit that the record or the call tells
 	mostCrowd   = 3 // what a number that they do not reach is looked at as
 )
 
@@ -66,11 +67,24 @@ func numbers(m *spec.Machine) []int64 {
 	var list []int64
 	for _, g := range m.Guards {
 		if g.Peers != nil {
-			list = append(list, g.Peers.Than)
+			list = append(list, number(g.Peers))
 		}
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
+}
+
+// number is how many others are too many: of a limit that the record or the call tells, as many as
+// are looked at.
+func number(p *spec.Peers) int64 {
+	if p.Limit == nil {
+		return p.Than
+	}
+	most := int64(mostLimit)
+	if f := p.Limit.Left.Field; f != nil && f.Type.Min != nil {
+		most = max(most, *f.Type.Min)
+	}
+	return min(most, mostRecords-1)
 }
 
 // crowds says what each number of a guard on other records is looked at as. So many
@@ -182,6 +196,7 @@ type peers struct {
 
 	guard *spec.Guard       // nil for dedupe_by
 	asks  *spec.Requirement // whose group is not told by the record alone; else nil
+	limit *spec.Requirement // whose limit is told by the record or the call; else nil
 }
 
 // Check searches the states of a machine.
@@ -242,6 +257,10 @@ func searchOnce(ctx context.Context, m *spec.Machine, o Options, progress func(l
 	r.Missing, r.cut = c.missing(), c.cut
 	for _, g := range m.Guards {
 		if g.Peers == nil || !slices.ContainsFunc(m.Operations, func(op *spec.Operation) bool { return requires(op, g) }) {
+			continue
+		}
+		if g.Peers.Limit != nil {
+			r.Limits = append(r.Limits, fmt.Sprintf("%s with %s above %d", g.Name, g.Peers.Number(), number(g.Peers)))
 			continue
 		}
 		if as := c.crowds[g.Peers.Than]; o.scaled && int64(as) < g.Peers.Than {
@@ -306,6 +325,9 @@ func newChecker(m *spec.Machine, o Options) *checker {
 				g := peers{key: c.t.keyOf[keyName(p.Same)], than: c.crowds[p.Than], in: states(p.In), at: n, guard: r.Guard}
 				if !p.Own() {
 					g.asks = r
+				}
+				if p.Limit != nil {
+					g.limit = r
 				}
 				guards = append(guards, g)
 			}
@@ -423,7 +445,11 @@ func (c *checker) refuses(p *peers, s *state, self int, l *local, call int32) bo
 	if p.asks != nil {
 		group = c.t.keys[p.key].among(interp.GroupOf(c.m, p.asks, l.record, c.t.calls[call].call))
 	}
-	return c.count(s, self, p.key, group, p.in) >= p.than
+	than := p.than
+	if p.limit != nil {
+		than = int(min(interp.Most(c.m, p.limit, l.record, c.t.calls[call].call), mostRecords))
+	}
+	return c.count(s, self, p.key, group, p.in) >= than
 }
 
 // duplicate reports whether a record has the fields of some `dedupe_by` in common

@@ -259,7 +259,7 @@ func (c *checker) note(s *state) {
 func (c *checker) keepsOut(s *state, self int, l *local, op *spec.Operation, gets int) {
 	for _, p := range c.guards[op.Index] {
 		calls := c.t.byOp[op.Index]
-		if p.asks == nil {
+		if p.asks == nil && p.limit == nil {
 			calls = calls[:min(1, len(calls))] // the call makes no difference
 		}
 		if p.at < gets && slices.ContainsFunc(calls, func(call int32) bool { return c.refuses(&p, s, self, l, call) }) {

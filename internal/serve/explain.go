@@ -246,6 +246,10 @@ func (e explainer) guard(refusal *interp.Refusal) {
 				r = interp.Effects(e.m, &e.c.Op.Effects, r, e.c)
 			}
 			e.name(e.w.Counted(e.m, req, r, e.c))
+			if req.Limit != nil {
+				e.need("%s; there are %d, and %s is %s", g.Meaning, len(e.v.Records), req.Limit.Left.Text, interp.Term(e.m, req.Limit.Left, r, e.c))
+				return
+			}
 			e.need("%s; there are %d", g.Meaning, len(e.v.Records))
 			return
 		}

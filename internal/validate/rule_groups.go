@@ -26,7 +26,8 @@ var groupRules = []Rule{
 		Doc: "A fact about the machine, and nothing to fix; `fsmgen check -v` prints it. A `unique` always holds, since the store keeps it by an\n" +
 			"index. Where the `none` and `fewer` guards alone keep a second record out, the index is a second line of defence: callers never\n" +
 			"meet its refusal. Where they do not, the index alone carries the promise, and the step that would break it is named: callers must\n" +
-			"expect the refusal there. Either holds for any number of records; guards on fields, owners and clocks count for nothing here.",
+			"expect the refusal there. Either holds for any number of records. Guards on fields, owners and clocks count for nothing here, and\n" +
+			"neither do those whose group or limit the call tells, or another field: `same: {owner: actor}`, `than: most`.",
 	},
 	{
 		Code: "FSM506", Name: "`none` guard without `unique`", Severity: spec.Warning, Run: guardWithoutUnique, Allow: true,
@@ -285,9 +286,9 @@ func differentPromise(p *Pass) {
 			}
 			at := finding{pos: g.Pos, mark: g.Name, related: also(u.Pos, "%s is declared here", u.Name)}
 			switch {
-			case g.Peers.Than > 1:
+			case g.Peers.Than != 1:
 				at.hint = fmt.Sprintf("write `none: {same: %s, in: [%s]}`, or give the guard an error of its own", sameText(g.Peers), stateNames(u.In))
-				p.report(at, "%s allows %d records there, and %s with the same error allows one", g.Name, g.Peers.Than, u.Name)
+				p.report(at, "%s allows %s records there, and %s with the same error allows one", g.Name, g.Peers.Number(), u.Name)
 			case !sameStates(g.Peers.In, u.In):
 				at.hint = fmt.Sprintf("write `in: [%s]` in both, or give the guard an error of its own", stateNames(u.In))
 				p.report(at, "%s looks at %s, and %s with the same error at %s", g.Name, stateNames(g.Peers.In), u.Name, stateNames(u.In))

@@ -240,15 +240,16 @@ func metAgain(p *Pass) {
 			}
 		}
 		for _, r := range op.Require {
+			if g := r.Guard.Peers; g != nil {
+				if why := op.ParkedForPeers(g); why != "" {
+					tell(r.Pos, r.Guard.Name, why)
+				}
+				continue
+			}
 			for _, f := range r.When {
 				if how, why := f.Parked(); how == spec.ParkedByNothing {
 					tell(r.Pos, r.Guard.Name, why)
 					break
-				}
-			}
-			if g := r.Guard.Peers; g != nil {
-				if why := op.ParkedForPeers(g); why != "" {
-					tell(r.Pos, r.Guard.Name, why)
 				}
 			}
 		}
