@@ -92,7 +92,9 @@ func gets(op *spec.Operation, d interp.Decision, refusal *interp.Refusal) int {
 	if refusal != nil && refusal.Code == interp.CodeGuard {
 		name = refusal.Guard
 	}
-	i := slices.IndexFunc(op.Require, func(r *spec.Requirement) bool { return (r.Guard.Peers == nil || r.Limit != nil) && r.Guard.Name == name })
+	i := slices.IndexFunc(op.Require, func(r *spec.Requirement) bool {
+		return (r.Guard.Peers == nil || r.Limit != nil) && r.Guard.Name == name
+	})
 	if i < 0 {
 		return len(op.Require)
 	}
