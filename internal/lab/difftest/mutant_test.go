@@ -112,7 +112,10 @@ func operationMutants(m *spec.Machine, o *spec.Operation, add adder) {
 	for _, r := range o.Require {
 		factMutants(r.When, add, "guard "+r.Guard.Name)
 		if p := r.Guard.Peers; p != nil {
-			add(func() { p.Than++ }, "guard %s: one more", r.Guard.Name)
+			groupMutants(m, o, r, add)
+			if p.Limit == nil {
+				add(func() { p.Than++ }, "guard %s: one more", r.Guard.Name)
+			}
 			if p.Than > 1 {
 				add(func() { p.Than-- }, "guard %s: one less", r.Guard.Name)
 			}
@@ -180,6 +183,56 @@ func operationMutants(m *spec.Machine, o *spec.Operation, add adder) {
 		}
 	}
 	askMutants(&o.Asks, &o.Then, add)
+}
+
+// groupMutants takes another value for each one that tells the group of a guard, and another number
+// for its limit: each that the operation has.
+func groupMutants(m *spec.Machine, o *spec.Operation, r *spec.Requirement, add adder) {
+	var terms []spec.Term
+	if o.By != spec.BySystem {
+		terms = append(terms, spec.Term{Kind: spec.TermActor, Text: "actor"})
+	}
+	for _, in := range o.Inputs {
+		terms = append(terms, spec.Term{Kind: spec.TermInput, Text: "input." + in.Name, Name: in.Name, Input: in})
+	}
+	for _, f := range m.Fields {
+		terms = append(terms, spec.Term{Kind: spec.TermField, Text: f.Name, Field: f})
+	}
+	kind := func(t spec.Term) spec.Kind {
+		switch {
+		case t.Field != nil && t.Field.Type.Kind != spec.KindCounter:
+			return t.Field.Type.Kind
+		case t.Input != nil:
+			return t.Input.Type.Kind
+		case t.Kind == spec.TermActor || t.Kind == spec.TermText:
+			return spec.KindString
+		case t.Kind == spec.TermWord:
+			return spec.KindEnum
+		}
+		return spec.KindInt
+	}
+	change := func(f *spec.Fact, put func(*spec.Fact), term func(*spec.Fact) *spec.Term, what string) {
+		was := *term(f)
+		for _, t := range terms {
+			if kind(t) == kind(was) && t.Text != was.Text && kind(t) != spec.KindEnum {
+				add(func() {
+					changed := *f
+					*term(&changed) = t
+					put(&changed)
+				}, "guard %s: %s %s in place of %s", r.Guard.Name, what, t.Text, was.Text)
+			}
+		}
+	}
+	for i, f := range r.Of {
+		if p := r.Guard.Peers; !p.Own() {
+			put := func(x *spec.Fact) { r.Of = slices.Clone(r.Of); r.Of[i] = x }
+			change(f, put, func(x *spec.Fact) *spec.Term { return &x.Right }, "whose "+f.Left.Field.Name+" is")
+		}
+	}
+	if r.Limit != nil {
+		put := func(x *spec.Fact) { r.Limit, r.When = x, nil }
+		change(r.Limit, put, func(x *spec.Fact) *spec.Term { return &x.Left }, "fewer than")
+	}
 }
 
 // askMutants changes what a step asks for, and what follows it.

@@ -2,6 +2,7 @@ package difftest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -98,7 +99,7 @@ func (p *printer) guards(m *spec.Machine) map[*spec.Requirement]string {
 			for _, r := range o.Require {
 				switch {
 				case r.Guard != g:
-				case factList(r.When) == factList(g.When):
+				case slices.Equal(guardKeys(g, r), guardKeys(g, plainly(g))):
 					same++
 				default:
 					changed = append(changed, r)
@@ -106,30 +107,54 @@ func (p *printer) guards(m *spec.Machine) map[*spec.Requirement]string {
 				}
 			}
 		}
-		when := g.When
+		as := plainly(g)
 		if same == 0 && len(changed) == 1 {
-			when, changed = changed[0].When, nil
+			as, changed = changed[0], nil
 		}
-		p.entry(g.Name, guardKeys(g, when))
+		p.entry(g.Name, guardKeys(g, as))
 		for _, r := range changed {
 			own[r] = g.Name + "_of_" + of[r]
-			p.entry(own[r], guardKeys(g, r.When))
+			p.entry(own[r], guardKeys(g, r))
 		}
 	}
 	return own
 }
 
-func guardKeys(g *spec.Guard, when []*spec.Fact) []string {
+// plainly is a guard as an operation requires it that no mutant has changed.
+func plainly(g *spec.Guard) *spec.Requirement {
+	r := &spec.Requirement{Guard: g, When: g.When}
+	if g.Peers != nil {
+		r.Of, r.Limit = g.Peers.Of, g.Peers.Limit
+	}
+	return r
+}
+
+func guardKeys(g *spec.Guard, r *spec.Requirement) []string {
 	keys := []string{"error: " + g.Error}
 	switch q := g.Peers; {
 	case q == nil:
-		keys = append(keys, "when: "+factList(when))
+		keys = append(keys, "when: "+factList(r.When))
 	case q.None && q.Than == 1:
-		keys = append(keys, fmt.Sprintf("none: {same: %s, in: %s}", bracket(q.Same, fieldWord), bracket(q.In, stateWord)))
+		keys = append(keys, fmt.Sprintf("none: {same: %s, in: %s}", group(r.Of), bracket(q.In, stateWord)))
+	case r.Limit != nil:
+		keys = append(keys, fmt.Sprintf("fewer: {than: %s, same: %s, in: %s}", r.Limit.Left.Text, group(r.Of), bracket(q.In, stateWord)))
 	default:
-		keys = append(keys, fmt.Sprintf("fewer: {than: %d, same: %s, in: %s}", q.Than, bracket(q.Same, fieldWord), bracket(q.In, stateWord)))
+		keys = append(keys, fmt.Sprintf("fewer: {than: %d, same: %s, in: %s}", q.Than, group(r.Of), bracket(q.In, stateWord)))
 	}
 	return keys
+}
+
+// group writes whose records a guard counts.
+func group(of []*spec.Fact) string {
+	var parts []string
+	for _, f := range of {
+		value := f.Right.Text
+		if f.Right.Kind == spec.TermText {
+			value = `"` + value + `"`
+		}
+		parts = append(parts, f.Left.Field.Name+": "+value)
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
 }
 
 func stateKeys(s *spec.State) (keys []string) {

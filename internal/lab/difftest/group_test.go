@@ -1,0 +1,41 @@
+package difftest
+
+import (
+	"strings"
+	"testing"
+)
+
+// sameGroup lists the mutants of groups and limits that mean the same as the original, with the
+// reason.
+var sameGroup = map[string]string{}
+
+// TestGroupMutants lets guards count the records of another value, or up to another number, than
+// their machine says. The cases of its generated tests notice each.
+func TestGroupMutants(t *testing.T) {
+	t.Parallel()
+	planted, used := 0, map[string]bool{}
+	for _, name := range []string{"loans", "allowance"} {
+		name = "../internal/lab/fuzzmachines/testdata/" + name
+		asked := generatedCases(t, parsed(t, name))
+		for i, mutant := range specMutants(parsed(t, name)) {
+			if !strings.Contains(mutant.name, ": whose ") && !strings.Contains(mutant.name, ": fewer than ") {
+				continue
+			}
+			planted++
+			m, original := parsed(t, name), parsed(t, name)
+			specMutants(m)[i].apply()
+			used[mutant.name] = true
+			if got := noticed(original, m, asked); got == (sameGroup[mutant.name] != "") {
+				t.Errorf("%s: noticed: %t", mutant.name, got)
+			}
+		}
+	}
+	for name := range sameGroup {
+		if !used[name] {
+			t.Errorf("there is no mutant %s", name)
+		}
+	}
+	if planted < 40 {
+		t.Errorf("%d mutants, want 40", planted)
+	}
+}
