@@ -13,7 +13,7 @@ import (
 )
 
 // WithLimit replaces the number of a guard that counts other records,
-// `fewer: {than: n}`. The guard is named as in the specification. A rule of the projection
+// `fewer: {than: n}`; a limit that a field or an input tells stays. The guard is named as in the specification. A rule of the projection
 // that counts the same records up to the same number (`at_least: n`) takes the new one
 // with it. It must be at least 1, and all programs of a machine give the same one: the
 // view of the projection in SQL, and tools beside the program, know the number of the

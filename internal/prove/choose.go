@@ -250,10 +250,13 @@ func (w *work) deadGuard(s *part, req *spec.Requirement) {
 		hint = fmt.Sprintf("take %s out of `from` of %s, or fix `%s`", s.from.Name, s.op.Name, req.Guard.Name)
 	}
 	related = append(related, spec.Related{Pos: req.Guard.Pos, Message: "the guard: `" + factsText(req.When) + "`"})
-	w.find(Finding{
-		Code: "FSM204", Pos: req.Pos, Mark: req.Guard.Name, Related: related, Hint: hint,
-		Message: fmt.Sprintf("%s can never pass %s in %s: `%s` contradicts %s", s.op.Name, req.Guard.Name, where, factsText(req.When), promise),
-	})
+	message := fmt.Sprintf("%s can never pass %s in %s: `%s` contradicts %s", s.op.Name, req.Guard.Name, where, factsText(req.When), promise)
+	if s.from == nil && req.Limit != nil && req.Limit.Left.Field != nil && req.When[0] == req.Limit {
+		f := req.Limit.Left.Field.Name
+		message = fmt.Sprintf("%s can never pass %s: it counts up to %s, which %s does not set to 1 or more", s.op.Name, req.Guard.Name, f, s.op.Name)
+		hint = fmt.Sprintf("write `%s: input` under `set` of %s, or take %s out of its `require`", f, s.op.Name, req.Guard.Name)
+	}
+	w.find(Finding{Code: "FSM204", Pos: req.Pos, Mark: req.Guard.Name, Related: related, Hint: hint, Message: message})
 }
 
 // factsText joins facts as a reader says them.

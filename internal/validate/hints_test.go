@@ -152,7 +152,10 @@ func promises(m *spec.Machine) []promise {
 				add("operation", o.Name, "requires "+f.Text)
 			}
 			if p := r.Guard.Peers; p != nil {
-				for n := p.Than; n < 12; n++ {
+				if p.Limit != nil {
+					add("operation", o.Name, "requires fewer than "+p.Number())
+				}
+				for n := p.Than; n < 12 && p.Limit == nil; n++ {
 					add("operation", o.Name, fmt.Sprint("requires fewer than ", n))
 				}
 				for _, s := range p.In {

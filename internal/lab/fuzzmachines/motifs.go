@@ -35,9 +35,20 @@ func (m *machine) loans(r *rand.Rand) {
 	if m.group != "" && r.IntN(2) == 0 {
 		group += ", " + m.group + ": " + m.group
 	}
-	condition := "none: {"
+	condition, brings := "none: {", ""
 	if n := r.IntN(4); n > 0 {
-		condition = fmt.Sprintf("fewer: {than: %d, ", n)
+		limit := fmt.Sprint(n)
+		switch l := beside(fmt.Sprint(n, group, m.ops)); l.IntN(6) {
+		case 0:
+			limit = "allowed"
+			m.extras, m.initial = append(m.extras, "  allowed: int 0..4\n"), append(m.initial, "allowed: input")
+		case 1:
+			limit = "allowed"
+			m.extras, m.initial = append(m.extras, "  allowed: optional int\n"), append(m.initial, "allowed: input or absent")
+		case 2:
+			limit, brings = "input.allowed", ", allowed: "+[]string{"int", "optional int"}[l.IntN(2)]
+		}
+		condition = "fewer: {than: " + limit + ", "
 	}
 	m.extras = append(m.extras, "  reader: optional string\n")
 	m.places = append(m.places, "  lent: {present: [reader]}\n", "  back: {absent: [reader]}\n")
@@ -46,7 +57,7 @@ func (m *machine) loans(r *rand.Rand) {
 	if r.IntN(2) == 0 {
 		reader, kind = "actor", []string{"string", "optional string"}[r.IntN(2)]
 	}
-	lends := "require: [few_lent], input: {lent_to: " + kind + "}, set: {reader: " + reader + "}}\n"
+	lends := "require: [few_lent], input: {lent_to: " + kind + brings + "}, set: {reader: " + reader + "}}\n"
 	m.ops = append(m.ops,
 		"  lend: {from: "+stateNames(append(m.open(len(m.states))[:1:1], &state{name: "back"}))+", to: lent, "+lends,
 		"  pass_on: {from: lent, to: same, "+lends,
