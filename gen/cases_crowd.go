@@ -193,7 +193,7 @@ func (s search) apart(r interp.Record, f *spec.Field) []interp.Record {
 func (s search) peers(x tried, first bool, add adder) {
 	m := s.m
 	for _, q := range peerRequirements(x.call.Op) {
-		x := smallLimit(m, q, x)
+		x := smallLimit(m, q, s.inGroup(q, x))
 		g, p, call := q.Guard, q.Guard.Peers, filledInputs(m, x.call)
 		than := tooMany(m, q, x.before, call)
 		if than < 1 || than > mostPeers {
@@ -204,7 +204,10 @@ func (s search) peers(x tried, first bool, add adder) {
 			own = interp.Effects(m, &x.call.Op.Effects, own, call)
 		}
 		like := meant(m, q, own, call)
-		in := states(p.In)
+		in := slices.DeleteFunc(states(p.In), func(st *spec.State) bool { return !sound(m, s.other(0, st, like, p.Same)) })
+		if len(in) == 0 {
+			continue // no other record has these values there
+		}
 		fill := func(n int64, st func(i int) *spec.State) []interp.Record {
 			var list []interp.Record
 			for i := range int(n) {
@@ -257,14 +260,54 @@ func (s search) peers(x tried, first bool, add adder) {
 				delete(y.call.Inputs, t.Input.Name)
 				add(y, full, "", name+" without %s", t.Input.Name)
 			}
-			if v := own.Value(m, f.Field); t.Field != f.Field && !f.Field.Builtin && v.IsPresent() && v != like.Value(m, f.Field) {
+			switch v := own.Value(m, f.Field); {
+			case f.Field.Builtin || !v.IsPresent():
+			case t.Field == f.Field && (creates(x.call.Op) || !brought(x.call, v)):
+			case t.Field == f.Field:
+				if list := s.apart(x.before, f.Field); len(list) > 0 {
+					was, y := like, x
+					y.before = list[0]
+					like = meant(m, q, y.before, call)
+					add(y, fill(than, cycle), "", name+" of another %s than the call's", f.Field.Name)
+					like = was
+				}
+			case v != like.Value(m, f.Field):
 				was := like
 				like = like.With(m, f.Field.Name, v)
 				ask(fill(than, cycle), "as many with its own %s", f.Field.Name)
 				like = was
+			case !creates(x.call.Op):
+				for _, r := range s.apart(x.before, f.Field) {
+					y := x
+					y.before = r
+					add(y, full, "", name+" its own %s another", f.Field.Name)
+				}
 			}
 		}
 	}
+}
+
+// brought reports whether a call brings a value.
+func brought(c interp.Call, v interp.Value) bool {
+	return v == interp.String(c.Actor) || slices.Contains(slices.Collect(maps.Values(c.Inputs)), v)
+}
+
+// inGroup lets a call bring the inputs that tell the group of a guard.
+func (s search) inGroup(q *spec.Requirement, x tried) tried {
+	for _, f := range q.Of {
+		in := f.Right.Input
+		if in == nil || x.call.Inputs[in.Name].IsPresent() {
+			continue
+		}
+		for _, v := range s.pool(tried{before: x.before}, in.Type, nil, func(spec.Term) bool { return false }) {
+			if v.IsPresent() && v != interp.String("") && v != interp.Word("") {
+				x.call.Inputs = maps.Clone(x.call.Inputs)
+				x.call.Inputs[in.Name] = v
+				break
+			}
+		}
+	}
+	return x
 }
 
 // smallLimit lets a limit that the record or the call tells be one that others can reach.

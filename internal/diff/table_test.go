@@ -99,7 +99,7 @@ var changes = []struct {
 	{"fewer raised", "execution", []swap{{"fewer: {than: 5,", "fewer: {than: 9,"}}, []string{"FSM705 BEHAVIOR"}, "allows fewer than 9 others, it allowed fewer than 5"},
 	{"another group", "execution", []swap{{"fewer: {than: 5, same: job_id,", "fewer: {than: 5, same: {job_id: input.job_id},"}}, []string{"FSM704 BEHAVIOR", "FSM705 BEHAVIOR"}, "counts those whose job_id is input.job_id"},
 	{"another limit", "execution", []swap{{"fewer: {than: 5, same", "fewer: {than: input.most, same"}, {"    require: [lease_ahead, job_not_committed,", "    input: {most: int}\n    require: [lease_ahead, job_not_committed,"}},
-		[]string{"FSM704 BEHAVIOR", "FSM705 BEHAVIOR", "FSM708 SOURCE"}, "allows fewer than input.most others, it allowed fewer than 5"},
+		[]string{"FSM703 SOURCE", "FSM704 BEHAVIOR", "FSM705 BEHAVIOR"}, "allows fewer than input.most others, it allowed fewer than 5"},
 	{"unique removed", "execution", []swap{{"  one_lease_per_job:          # 000:12,129 a lease is acquired only while the job is PENDING\n    fields: [job_id]\n    in: [leased, in_progress]\n    error: job_already_leased\n    message: another execution of this job holds a lease\n", ""}},
 		[]string{"FSM705 BEHAVIOR"}, "the rule one_lease_per_job is gone: job_id is unique in leased, in_progress"},
 	{"unique in fewer states", "execution", []swap{{"    in: [committed, done]\n    error", "    in: [committed]\n    error"}}, []string{"FSM705 BEHAVIOR"}, "no longer holds in done"},
