@@ -511,6 +511,9 @@ func (q *Requirement) limitHolds(o *Operation) []*Fact {
 				return nil
 			}
 		}
+		if f.Default != nil && f.Default.Int >= 1 && !assigns(&o.Effects, f) {
+			return nil // applyDefaults sets it
+		}
 	}
 	return []*Fact{q.Limit}
 }
