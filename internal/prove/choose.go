@@ -254,7 +254,7 @@ func (w *work) deadGuard(s *part, req *spec.Requirement) {
 	if s.from == nil && req.Limit != nil && req.Limit.Left.Field != nil && req.When[0] == req.Limit {
 		f := req.Limit.Left.Field.Name
 		message = fmt.Sprintf("%s can never pass %s: it counts up to %s, which %s does not set to 1 or more", s.op.Name, req.Guard.Name, f, s.op.Name)
-		hint = fmt.Sprintf("write `%s: input` under `set` of %s, or take %s out of its `require`", f, s.op.Name, req.Guard.Name)
+		hint = fmt.Sprintf("write `%s: input`; else take %s out of `require` of %s", f, req.Guard.Name, s.op.Name)
 	}
 	w.find(Finding{Code: "FSM204", Pos: req.Pos, Mark: req.Guard.Name, Related: related, Hint: hint, Message: message})
 }

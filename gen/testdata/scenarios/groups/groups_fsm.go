@@ -138,9 +138,11 @@ var (
 	ErrRoomTaken = fsmimpl.NewError("room_taken", "the room has a holder already")
 	// ErrTooMany is the refusal of the guard few_held (fewer than 3 other
 	// records with the same floor and kind are held or free), the guard
-	// few_at_all (fewer than 10 other records with the same floor are held) and
+	// few_at_all (fewer than 10 other records with the same floor are held),
 	// the guard few_mine (fewer than 3 other records with the same kind whose
-	// holder is input.holder are held).
+	// holder is input.holder are held), the guard few_ranked (fewer than rank
+	// other records with the same floor are held) and the guard few_asked
+	// (fewer than input.most other records with the same floor are held).
 	ErrTooMany = fsmimpl.NewError("too_many", "too many")
 	// ErrNotHolder is the refusal of the guard holder_only (holder == actor).
 	ErrNotHolder = fsmimpl.NewError("not_holder", "not holder")
@@ -215,10 +217,11 @@ type AddInput struct {
 // AddPeers is what Add must know of other records. Machine counts them under a
 // lock.
 type AddPeers struct {
-	FewHeld  int64 // how many other records with the same floor and kind are held or free
-	FewAtAll int64 // how many other records with the same floor are held
-	Number   int64 // the next number for the same room and kind, from 1
-	Serial   int64 // the next serial, from 1
+	FewHeld   int64 // how many other records with the same floor and kind are held or free
+	FewAtAll  int64 // how many other records with the same floor are held
+	FewRanked int64 // how many other records with the same floor are held
+	Number    int64 // the next number for the same room and kind, from 1
+	Serial    int64 // the next serial, from 1
 }
 
 // Add makes a Slot in state free.
@@ -229,6 +232,8 @@ type AddPeers struct {
 //   - few_held: fewer than 3 other records with the same floor and kind are
 //     held or free (ErrTooMany)
 //   - few_at_all: fewer than 10 other records with the same floor are held
+//     (ErrTooMany)
+//   - few_ranked: fewer than rank other records with the same floor are held
 //     (ErrTooMany)
 func Add(id string, in AddInput, peers AddPeers, now time.Time) (Slot, Event, error) {
 	now = driver.Time(now)
@@ -254,6 +259,9 @@ func Add(id string, in AddInput, peers AddPeers, now time.Time) (Slot, Event, er
 	}
 	if peers.FewAtAll >= 10 {
 		return Slot{}, Event{}, s.refuseGuard("add", "few_at_all", "", ErrTooMany, "others", peers.FewAtAll)
+	}
+	if peers.FewRanked >= in.Rank {
+		return Slot{}, Event{}, s.refuseGuard("add", "few_ranked", "", ErrTooMany, "others", peers.FewRanked, "rank", in.Rank)
 	}
 	if peers.Number < 1 {
 		return Slot{}, Event{}, s.refuseRule("add", fsm.ErrOverflow, "number")
@@ -348,13 +356,16 @@ func (s *Slot) Release(actor string, now time.Time) (Event, error) {
 
 // HandOverInput holds the inputs of HandOver.
 type HandOverInput struct {
+	Most   fsm.Optional[int64] // may be absent
 	Holder string
 }
 
 // HandOverPeers is what HandOver must know of other records. Machine counts
 // them under a lock.
 type HandOverPeers struct {
-	FewMine int64 // how many other records with the same kind whose holder is input.holder are held
+	FewMine   int64 // how many other records with the same kind whose holder is input.holder are held
+	FewRanked int64 // how many other records with the same floor are held
+	FewAsked  int64 // how many other records with the same floor are held
 }
 
 // HandOver keeps a Slot held.
@@ -366,6 +377,10 @@ type HandOverPeers struct {
 //   - number_free: rank >= 0 (ErrRoomTaken)
 //   - few_mine: fewer than 3 other records with the same kind whose holder is
 //     input.holder are held (ErrTooMany)
+//   - few_ranked: fewer than rank other records with the same floor are held
+//     (ErrTooMany)
+//   - few_asked: fewer than input.most other records with the same floor are
+//     held (ErrTooMany)
 func (s *Slot) HandOver(in HandOverInput, peers HandOverPeers, actor string, now time.Time) (Event, error) {
 	if err := s.asked("hand_over", actor); err != nil {
 		return Event{}, err
@@ -385,6 +400,12 @@ func (s *Slot) HandOver(in HandOverInput, peers HandOverPeers, actor string, now
 	}
 	if peers.FewMine >= 3 {
 		return Event{}, s.refuseGuard("hand_over", "few_mine", "", ErrTooMany, "others", peers.FewMine)
+	}
+	if peers.FewRanked >= s.Rank {
+		return Event{}, s.refuseGuard("hand_over", "few_ranked", "", ErrTooMany, "others", peers.FewRanked, "rank", s.Rank)
+	}
+	if peers.FewAsked >= in.Most.Or(0) {
+		return Event{}, s.refuseGuard("hand_over", "few_asked", "", ErrTooMany, "others", peers.FewAsked, "input.most", in.Most.String())
 	}
 	next := *s
 	next.Holder = fsm.Some(in.Holder)

@@ -179,11 +179,9 @@ func (j HeldSlot) Release(ctx context.Context, c ...fsm.Call) (FreeSlot, error) 
 	return handleAs[FreeSlot](j.held.EngineMove(ctx, releaseCall(opRelease, j.held.EngineCall(c))))
 }
 
-// HandOver keeps the Slot held; the handle holds the new revision. It returns
-// ErrNotHolder unless holder == actor, ErrRoomTaken unless rank >= 0,
-// ErrTooMany unless fewer than 3 other records with the same kind whose holder
-// is input.holder are held and ErrHoldsAnother if another record in held has
-// the same holder.
+// HandOver keeps the Slot held; the handle holds the new revision. See
+// [Slot.HandOver] for its rules and errors. It returns ErrHoldsAnother if
+// another record in held has the same holder.
 func (j HeldSlot) HandOver(ctx context.Context, in HandOverInput, c ...fsm.Call) error {
 	return j.held.EngineStay(ctx, handOverCall(opHandOver, in, j.held.EngineCall(c)))
 }

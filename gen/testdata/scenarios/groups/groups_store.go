@@ -24,7 +24,7 @@ var schema = &driver.Schema{
 	Machine:     "groups",
 	Entity:      "Slot",
 	Version:     1,
-	Hash:        "205c697ff7fd36140431795a88ff0bddd3467c8a61445b07cdd007ecc56f4667",
+	Hash:        "8fe632ef889cb9266a8b5921cb9d69d03cd29976962549fe4feb42fad43d3ac3",
 	Table:       "groups",
 	Enforce:     "full",
 	RequestID:   driver.Required,
@@ -57,6 +57,8 @@ var schema = &driver.Schema{
 		{Name: "peers.few_held", Columns: []string{"floor", "kind"}, States: []string{"held", "free"}},
 		{Name: "peers.few_at_all", Columns: []string{"floor"}, States: []string{"held"}},
 		{Name: "peers.few_mine", Columns: []string{"holder", "kind"}, States: []string{"held"}},
+		{Name: "peers.few_ranked", Columns: []string{"floor"}, States: []string{"held"}},
+		{Name: "peers.few_asked", Columns: []string{"floor"}, States: []string{"held"}},
 		{Name: "lookup.in_room", Columns: []string{"room", "kind"}, Order: []driver.Order{{Column: "rank", Descending: true}, {Column: "ready"}}, States: []string{"held", "free"}},
 		{Name: "lookup.had_by", Columns: []string{"holder"}},
 	},
@@ -114,8 +116,9 @@ func Fold(events []fsm.Event) (Slot, error) {
 //
 // It sets room, floor, kind, rank and ready to the inputs. It returns
 // ErrTooMany unless fewer than 3 other records with the same floor and kind are
-// held or free and ErrTooMany unless fewer than 10 other records with the same
-// floor are held.
+// held or free, ErrTooMany unless fewer than 10 other records with the same
+// floor are held and ErrTooMany unless fewer than rank other records with the
+// same floor are held.
 func (m *Machine) Add(ctx context.Context, id string, in AddInput, c fsm.Call) (Outcome, error) {
 	return m.core.Create(ctx, addCall(opAdd, id, in, c))
 }
@@ -156,12 +159,9 @@ func (m *Machine) Release(ctx context.Context, at fsm.Target, c fsm.Call) (Outco
 }
 
 // HandOver picks the first Slot that fits, by number, and keeps it held.
-// Without one it returns fsm.ErrNothingToDo.
-//
-// It sets holder to the input. It returns ErrNotHolder unless holder == actor,
-// ErrRoomTaken unless rank >= 0, ErrTooMany unless fewer than 3 other records
-// with the same kind whose holder is input.holder are held and ErrHoldsAnother
-// if another record in held has the same holder.
+// Without one it returns fsm.ErrNothingToDo. See [Slot.HandOver] for its rules
+// and errors. It returns ErrHoldsAnother if another record in held has the same
+// holder.
 func (m *Machine) HandOver(ctx context.Context, in HandOverInput, c fsm.Call) (Outcome, error) {
 	outs, err := m.core.Pick(ctx, 1, handOverCall(opHandOver, in, c))
 	if err != nil {
@@ -394,7 +394,7 @@ var (
 			Column: "_parked_hand_over",
 		},
 		Own: func(j *Slot) bool {
-			return j.Rank >= 0
+			return j.Rank >= 0 && j.Rank >= 1
 		},
 	}
 
@@ -435,7 +435,7 @@ func addCall(op *fsmimpl.Operation[Slot], id string, in AddInput, c fsm.Call) fs
 			{Name: "ready", Value: fsmimpl.ColumnOf(in.Ready, driver.Time), Kind: driver.KindTime},
 		},
 		Decide: func(j *Slot, id string, peers []int64, now time.Time) (fsmimpl.Step, error) {
-			known := AddPeers{FewHeld: peers[0], FewAtAll: peers[1], Number: peers[2], Serial: peers[3]}
+			known := AddPeers{FewHeld: peers[0], FewAtAll: peers[1], FewRanked: peers[2], Number: peers[3], Serial: peers[4]}
 			made, e, err := Add(id, in, known, now)
 			*j = made
 			return step(e, err)
@@ -444,6 +444,7 @@ func addCall(op *fsmimpl.Operation[Slot], id string, in AddInput, c fsm.Call) fs
 			return []driver.PeerQuery{
 				{Name: "few_held", Columns: []string{"floor", "kind"}, Values: []any{fsmimpl.Column(in.Floor), in.Kind.String()}, States: []string{"held", "free"}, Except: id},
 				{Name: "few_at_all", Columns: []string{"floor"}, Values: []any{fsmimpl.Column(in.Floor)}, States: []string{"held"}, Except: id},
+				{Name: "few_ranked", Columns: []string{"floor"}, Values: []any{fsmimpl.Column(in.Floor)}, States: []string{"held"}, Except: id},
 				{Name: "number", Sequence: true, Columns: []string{"room", "kind"}, Values: []any{in.Room, in.Kind.String()}, Except: id},
 				{Name: "serial", Sequence: true, Except: id},
 			}
@@ -493,14 +494,19 @@ func releaseCall(op *fsmimpl.Operation[Slot], c fsm.Call) fsmimpl.Call[Slot] {
 func handOverCall(op *fsmimpl.Operation[Slot], in HandOverInput, c fsm.Call) fsmimpl.Call[Slot] {
 	return fsmimpl.Call[Slot]{
 		Operation: op, Caller: fsmimpl.Caller(c),
-		Inputs: []driver.Input{{Name: "holder", Value: in.Holder, Kind: driver.KindString}},
+		Inputs: []driver.Input{
+			{Name: "most", Value: fsmimpl.Column(in.Most), Kind: driver.KindInt},
+			{Name: "holder", Value: in.Holder, Kind: driver.KindString},
+		},
 		Decide: func(j *Slot, _ string, peers []int64, now time.Time) (fsmimpl.Step, error) {
-			known := HandOverPeers{FewMine: peers[0]}
+			known := HandOverPeers{FewMine: peers[0], FewRanked: peers[1], FewAsked: peers[2]}
 			return step(j.HandOver(in, known, c.Actor, now))
 		},
 		Peers: func(j *Slot, id string) []driver.PeerQuery {
 			return []driver.PeerQuery{
 				{Name: "few_mine", Columns: []string{"holder", "kind"}, Values: []any{in.Holder, j.Kind.String()}, States: []string{"held"}, Except: id},
+				{Name: "few_ranked", Columns: []string{"floor"}, Values: []any{fsmimpl.Column(j.Floor)}, States: []string{"held"}, Except: id},
+				{Name: "few_asked", Columns: []string{"floor"}, Values: []any{fsmimpl.Column(j.Floor)}, States: []string{"held"}, Except: id},
 			}
 		},
 		Where: []driver.Cond{
