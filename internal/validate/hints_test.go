@@ -149,6 +149,9 @@ func promises(m *spec.Machine) []promise {
 		}
 		for _, r := range o.Require {
 			for _, f := range r.When {
+				if r.Limit != nil {
+					break // told below
+				}
 				add("operation", o.Name, "requires "+f.Text)
 			}
 			if p := r.Guard.Peers; p != nil {
