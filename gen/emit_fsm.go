@@ -154,13 +154,16 @@ func group(f *jen.File, g *spec.Group, n *names) {
 	for _, s := range g.States {
 		names, terms = append(names, s.Name), append(terms, "s == "+n.state(s))
 	}
-	method := "In" + spec.GoName(g.Name)
+	method := groupMethod(g)
 	text := []string{fmt.Sprintf("%s reports whether the state is %s.", method, brief(names, "or"))}
 	if g.Doc != "" {
 		text = append(text, sentence(g.Doc))
 	}
 	stateMethod(f.Add(doc(text...)), method, terms)
 }
+
+// groupMethod is the method that asks whether a state is in a group.
+func groupMethod(g *spec.Group) string { return "In" + spec.GoName(g.Name) }
 
 func stateMethod(f *jen.Statement, name string, terms []string) {
 	if terms == nil {

@@ -186,6 +186,14 @@ func (e *testEmitter) vocabularies() {
 		gone = append(gone, r.Name+": "+r.To.State.Name)
 	}
 	vocabulary("State", "States()", words, stored, gone)
+	for _, g := range m.Groups {
+		var in []string
+		for _, s := range g.States {
+			in = append(in, s.Name)
+		}
+		method := groupMethod(g)
+		list = append(list, fmt.Sprintf("%s(%q, State.%s, States(), %q)", n.of("fsmcases.InGroup"), method, method, strings.Join(in, ", ")))
+	}
 	var consts []string
 	for _, x := range n.enums {
 		words, stored = nil, nil

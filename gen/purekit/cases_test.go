@@ -107,7 +107,10 @@ var testedDoor = testedPackage[door]{
 	},
 	Ends:   testEnds(allOf[doorState](doorNames[:])),
 	Errors: map[string]error{"full": errFull},
-	Words:  []testVocabulary{testWords("doorState", allOf[doorState](doorNames[:]), "open, locked, gone", "", "ajar: open")},
+	Words: []testVocabulary{
+		testWords("doorState", allOf[doorState](doorNames[:]), "open, locked, gone", "", "ajar: open"),
+		testInGroup("shut", func(s doorState) bool { return s.String() == "locked" }, allOf[doorState](doorNames[:]), "locked"),
+	},
 	Check: func(d door) []Violation {
 		switch {
 		case !d.State.Valid():

@@ -21,6 +21,11 @@ func (p *Package[R]) words(t *testing.T) {
 	for _, w := range p.Words {
 		t.Run(w.Name, w.Test)
 	}
+	for name, err := range p.Errors {
+		if named, ok := err.(interface{ ErrorName() string }); !ok || named.ErrorName() != name {
+			t.Errorf("the error of %s has another name: %#v", name, err)
+		}
+	}
 	var states, fields []string
 	for _, e := range p.Ends {
 		if e.Terminal {

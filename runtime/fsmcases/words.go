@@ -6,12 +6,13 @@ import (
 	"encoding"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// Vocabulary is one generated enum with its words, ready to be tested. It is
-// made by Words.
+// Vocabulary is one generated enum with its words, or one group of states, ready to
+// be tested. It is made by Words or InGroup.
 type Vocabulary struct {
 	Name string
 	Test func(t *testing.T)
@@ -68,6 +69,19 @@ func Words[T interface {
 			v := values[0]
 			if err := P(&v).UnmarshalText([]byte(text)); err == nil {
 				t.Errorf("%q is read as %v, want an error", text, v)
+			}
+		}
+	}}
+}
+
+// InGroup describes the method that asks whether a state is in a group of the
+// specification. The names of the states in it are separated by commas.
+func InGroup[T fmt.Stringer](name string, in func(T) bool, states []T, names string) Vocabulary {
+	return Vocabulary{Name: name, Test: func(t *testing.T) {
+		group := list(names)
+		for _, s := range states {
+			if want := slices.Contains(group, s.String()); in(s) != want {
+				t.Errorf("%s of %s is %t, want %t", name, s, in(s), want)
 			}
 		}
 	}}

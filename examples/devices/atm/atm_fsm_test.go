@@ -127,7 +127,10 @@ var testPackage = testedPackage[Session]{
 		"not_less":   ErrNotLess,
 		"too_early":  ErrTooEarly,
 	},
-	Words: []testVocabulary{testWords("State", States(), "pin_wanted, menu, paying, returned, kept", "")},
+	Words: []testVocabulary{
+		testWords("State", States(), "pin_wanted, menu, paying, returned, kept", ""),
+		testInGroup("InWaiting", State.InWaiting, States(), "pin_wanted, menu"),
+	},
 }
 
 // testPure calls the pure method of an operation.

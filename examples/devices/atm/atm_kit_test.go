@@ -84,6 +84,11 @@ func (p *testedPackage[R]) words(t *testing.T) {
 	for _, w := range p.Words {
 		t.Run(w.Name, w.Test)
 	}
+	for name, err := range p.Errors {
+		if named, ok := err.(interface{ ErrorName() string }); !ok || named.ErrorName() != name {
+			t.Errorf("the error of %s has another name: %#v", name, err)
+		}
+	}
 	var states []string
 	for _, e := range p.Ends {
 		states = append(states, e.State+e.how)
@@ -478,10 +483,23 @@ func testText(v any) string {
 	return string(text)
 }
 
-// testVocabulary is a type of words, ready to be tested.
+// testVocabulary is a type of words, or a group of states, ready to be tested.
 type testVocabulary struct {
 	Name string
 	Test func(*testing.T)
+}
+
+// testInGroup describes the method that asks whether a state is in a group of the
+// specification. The names of the states in it are separated by commas.
+func testInGroup[T fmt.Stringer](name string, in func(T) bool, states []T, names string) testVocabulary {
+	return testVocabulary{name, func(t *testing.T) {
+		group := testNames(names)
+		for _, s := range states {
+			if want := slices.Contains(group, s.String()); in(s) != want {
+				t.Errorf("%s of %s is %t, want %t", name, s, in(s), want)
+			}
+		}
+	}}
 }
 
 // testWords describes a type of words: its values in order, their names, and the words

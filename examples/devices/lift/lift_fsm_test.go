@@ -187,7 +187,11 @@ var testPackage = testedPackage[Lift]{
 	Errors: map[string]error{
 		"too_early": ErrTooEarly,
 	},
-	Words: []testVocabulary{testWords("State", States(), "idle, up, down, open, stopped", "")},
+	Words: []testVocabulary{
+		testWords("State", States(), "idle, up, down, open, stopped", ""),
+		testInGroup("InMoving", State.InMoving, States(), "up, down"),
+		testInGroup("InWorking", State.InWorking, States(), "idle, up, down, open"),
+	},
 }
 
 // testPure calls the pure method of an operation.

@@ -82,7 +82,10 @@ var testPackage = testedPackage[Light]{
 	Errors: map[string]error{
 		"too_early": ErrTooEarly,
 	},
-	Words: []testVocabulary{testWords("State", States(), "go, caution, walk, clear, ready, flashing", "")},
+	Words: []testVocabulary{
+		testWords("State", States(), "go, caution, walk, clear, ready, flashing", ""),
+		testInGroup("InWorking", State.InWorking, States(), "go, caution, walk, clear, ready"),
+	},
 }
 
 // testPure calls the pure method of an operation.

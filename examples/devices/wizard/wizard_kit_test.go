@@ -84,6 +84,11 @@ func (p *testedPackage[R]) words(t *testing.T) {
 	for _, w := range p.Words {
 		t.Run(w.Name, w.Test)
 	}
+	for name, err := range p.Errors {
+		if named, ok := err.(interface{ ErrorName() string }); !ok || named.ErrorName() != name {
+			t.Errorf("the error of %s has another name: %#v", name, err)
+		}
+	}
 	var states []string
 	for _, e := range p.Ends {
 		states = append(states, e.State+e.how)
@@ -478,7 +483,7 @@ func testText(v any) string {
 	return string(text)
 }
 
-// testVocabulary is a type of words, ready to be tested.
+// testVocabulary is a type of words, or a group of states, ready to be tested.
 type testVocabulary struct {
 	Name string
 	Test func(*testing.T)

@@ -176,6 +176,7 @@ var testPackage = fsmcases.Package[Pod]{
 	},
 	Words: []fsmcases.Vocabulary{
 		fsmcases.Words("State", States(), "pending, running, succeeded, failed, unknown", ""),
+		fsmcases.InGroup("InUnfinished", State.InUnfinished, States(), "pending, running, unknown"),
 		fsmcases.Words("RestartPolicy", []RestartPolicy{RestartPolicyAlways, RestartPolicyOnFailure, RestartPolicyNever}, "always, on_failure, never", ""),
 	},
 	Migrate: Migrate,

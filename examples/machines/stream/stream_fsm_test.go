@@ -293,6 +293,7 @@ var testPackage = fsmcases.Package[Stream]{
 	},
 	Words: []fsmcases.Vocabulary{
 		fsmcases.Words("State", States(), "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote, closed", ""),
+		fsmcases.InGroup("InLive", State.InLive, States(), "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote"),
 		fsmcases.Words("Initiator", []Initiator{InitiatorLocal, InitiatorRemote}, "local, remote", ""),
 		fsmcases.Words("ClosedBy", []ClosedBy{ClosedByEndStream, ClosedByRstSent, ClosedByRstReceived, ClosedBySkipped, ClosedByConnectionLost}, "end_stream, rst_sent, rst_received, skipped, connection_lost", ""),
 	},
