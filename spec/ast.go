@@ -63,6 +63,7 @@ type astMachine struct {
 	lookups    []*astLookup
 	operations []*astOperation
 	forbidden  []*astForbidden
+	steps      []*astStep
 	projection *astProjection
 	probes     []*astProbe
 }

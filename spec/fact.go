@@ -174,6 +174,9 @@ func (p *parser) parseTerm(w word, t lexeme) (astTerm, bool) {
 	case strings.HasPrefix(t.text, "input."):
 		out.kind, out.name = TermInput, strings.TrimPrefix(t.text, "input.")
 		return out, nameForm.MatchString(out.name)
+	case strings.HasPrefix(t.text, oldMark):
+		out.kind, out.name = TermOld, strings.TrimPrefix(t.text, oldMark)
+		return out, nameForm.MatchString(out.name)
 	case wordForm.MatchString(t.text) && !factWord[t.text]:
 		out.name = t.text
 	case t.text[0] == '\'':

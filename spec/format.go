@@ -76,7 +76,7 @@ func sameTree(a, b *node, path []string) bool {
 // folded are the places of facts, values, triggers and types, whose blanks mean
 // nothing; * is a name of the author's.
 var folded = [][]string{
-	{"invariant"}, {"states", "*", "invariant"}, {"guards", "*", "when"},
+	{"invariant"}, {"states", "*", "invariant"}, {"guards", "*", "when"}, {"steps", "when"},
 	{"operations", "*", "choose", "when"}, {"operations", "*", "next", "where"}, {"operations", "*", "trigger"},
 	{"operations", "*", "set", "*"}, {"operations", "*", "add", "*"},
 	{"operations", "*", "choose", "set", "*"}, {"operations", "*", "choose", "add", "*"},

@@ -64,6 +64,9 @@ func meaning(m *Machine) string {
 		}
 		line("forbidden %s %s", f.From.State.Name, f.To.State.Name)
 	}
+	for _, f := range m.Kept() {
+		line("step %s", factText(f))
+	}
 	for _, p := range m.Probes {
 		line("probe %s", p.Name)
 	}
@@ -121,6 +124,8 @@ func termText(t Term) string {
 	switch t.Kind {
 	case TermField:
 		return t.Field.Name
+	case TermOld:
+		return "old." + t.Field.Name
 	case TermInput:
 		return "input." + t.Name
 	case TermWord:

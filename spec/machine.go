@@ -34,6 +34,7 @@ type Machine struct {
 	Lookups    []*Lookup
 	Operations []*Operation
 	Forbidden  []*Forbidden
+	Steps      []*StepRule
 	Projection *Projection // nil when there is none
 	Probes     []*Probe
 	Allow      []*Allow // of the machine, its states and its operations
@@ -489,6 +490,7 @@ const (
 	TermInput
 	TermActor
 	TermNow
+	TermOld // a field of the record before the step; in the facts of a StepRule only
 	TermSum // of whole numbers
 	TermInt
 	TermBool
@@ -502,7 +504,7 @@ type Term struct {
 	Kind  TermKind
 	Text  string // as written
 	Name  string // TermInput: the name of the input
-	Field *Field
+	Field *Field // TermField and TermOld
 	Input *Input // nil in Guard.When, bound in Requirement.When, branches and next
 	Int   int64
 	Bool  bool

@@ -10,7 +10,7 @@ const rootName = "the specification"
 
 var rootKeys = []string{
 	"fsm", "machine", "layers", "entity", "version", "doc", "requests", "otherwise", "allow", "fields", "states", "state_groups", "removed", "invariant",
-	"guards", "unique", "lookup", "operations", "forbidden", "projection", "probes",
+	"guards", "unique", "lookup", "operations", "forbidden", "steps", "projection", "probes",
 }
 
 // Parse reads a specification. It returns the resolved machine, or nil when a
@@ -100,6 +100,7 @@ func (p *parser) machine(root *node) *astMachine {
 	p.lookups(o, m)
 	p.operations(o, m)
 	m.forbidden = p.forbiddenMoves(o)
+	m.steps = p.stepRules(o)
 	p.projection(o, m)
 	p.probes(o, m)
 	return m

@@ -114,6 +114,7 @@ func resolve(rep *reporter, ast *astMachine, src []byte) *Machine {
 	r.checkAtomic()
 	r.bindLookups() // what a `dedupe_by` names is known now
 	r.applyDefaults()
+	r.bindSteps()
 	r.limitSums()
 	r.bindForbidden()
 	r.bindProjection()

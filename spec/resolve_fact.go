@@ -11,6 +11,8 @@ type scope struct {
 	broken    bool       // some inputs of op could not be read
 	free      bool       // the facts of a guard by itself: inputs are named, not bound
 	invariant bool       // fields and constants only
+	step      bool       // the same, and `old.`
+	branch    bool       // of a branch
 	require   word       // the entry of `require` that brings the fact into op
 }
 
@@ -56,7 +58,19 @@ func (r *resolver) term(a astTerm, sc scope) (Term, bool) {
 		r.at(codeTogether, a.text, "make it a guard: an invariant holds at any time, for every caller", "an invariant cannot use %s", a.text.text)
 		return t, false
 	}
+	if sc.step && (a.kind == TermActor || a.kind == TermNow || a.kind == TermInput) {
+		r.at(codeTogether, a.text, "make it a guard: a rule over a step holds at any time, for every caller", "a rule over a step cannot use %s", a.text.text)
+		return t, false
+	}
 	switch a.kind {
+	case TermOld:
+		if !sc.step {
+			r.noOld(a, sc)
+			return t, false
+		}
+		fallthrough
+	case 0:
+		return r.nameTerm(t, a)
 	case TermSum:
 		var ok bool
 		t.Parts, ok = r.sum(a.parts, a.text, sc)
@@ -70,17 +84,27 @@ func (r *resolver) term(a astTerm, sc scope) (Term, bool) {
 		}
 		bound := r.bindInput(&t, a, sc)
 		return t, bound
-	case 0:
-		if a.name == "id" || a.name == "state" || a.name == "rev" {
-			r.at(codeUndeclared, a.text, "facts read declared fields, created_at and updated_at; states are listed under `from`", "%q is kept by the engine and cannot stand in a fact", a.name)
-			return t, false
-		}
-		if f := r.fields.byName[a.name]; f != nil {
-			t.Kind, t.Field = TermField, f
-			return t, f.Type.Kind != 0
-		}
-		t.Kind = TermWord
 	}
+	return t, true
+}
+
+// nameTerm binds a name: a field, one of the record before the step, or else perhaps a word.
+func (r *resolver) nameTerm(t Term, a astTerm) (Term, bool) {
+	if a.name == "id" || a.name == "state" || a.name == "rev" {
+		r.at(codeUndeclared, a.text, "facts read declared fields, created_at and updated_at; states are listed under `from`", "%q is kept by the engine and cannot stand in a fact", a.name)
+		return t, false
+	}
+	if f := r.fields.byName[a.name]; f != nil {
+		if t.Field = f; t.Kind == 0 {
+			t.Kind = TermField
+		}
+		return t, f.Type.Kind != 0
+	}
+	if t.Kind == TermOld {
+		r.undeclaredTerm(a)
+		return t, false
+	}
+	t.Kind = TermWord
 	return t, true
 }
 
@@ -122,7 +146,7 @@ func (r *resolver) presence(f *Fact, a *astFact) *Fact {
 	case TermWord:
 		r.undeclaredTerm(a.left)
 		return nil
-	case TermField, TermInput, TermActor:
+	case TermField, TermOld, TermInput, TermActor:
 		return f
 	}
 	if f.Left.Kind == TermSum {
@@ -140,11 +164,13 @@ func (r *resolver) undeclaredTerm(a astTerm) {
 	}
 	near := r.nearest(a.name, r.fields.names)
 	hint := didYouMean(near, "declared", r.fields.names)
-	if near == "" && r.inputs[a.name] {
+	if a.kind == TermOld && near != "" {
+		near = oldMark + near
+	} else if near == "" && a.kind != TermOld && r.inputs[a.name] {
 		hint = fmt.Sprintf("write input.%s for the input", a.name)
 	}
 	d := r.at(codeUndeclared, a.text, hint, "field %q is not declared", a.name)
-	if near == "" && r.inputs[a.name] {
+	if near == "" && a.kind != TermOld && r.inputs[a.name] {
 		near = "input." + a.name
 	}
 	d.fix(a.text, near)
@@ -214,7 +240,7 @@ func (r *resolver) bindText(t *Term, a astTerm, other Term) bool {
 // bound.
 func (t Term) typeOf() (Type, bool) {
 	switch t.Kind {
-	case TermField:
+	case TermField, TermOld:
 		return t.Field.Type, true
 	case TermInput:
 		if t.Input == nil {

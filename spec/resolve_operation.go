@@ -166,7 +166,7 @@ func (r *resolver) branch(o *Operation, a *astOperation, b *astBranch, from, cre
 			r.at(codeValue, b.to, "list it under `creates`", "state %s is not among the states that operation %s creates", out.To.State.Name, o.Name)
 		}
 	}
-	out.When = r.facts(b.when, scope{op: o, broken: a.inputsBroken})
+	out.When = r.facts(b.when, scope{op: o, broken: a.inputsBroken, branch: true})
 	out.Effects = r.effects(o, a, &b.effects, o.Effects)
 	if !b.recordOnly && !b.reject.given() {
 		r.bindBranchAsks(o, b, out)

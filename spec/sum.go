@@ -260,7 +260,7 @@ func (t Type) Asked() Type {
 
 // allFacts lists all facts of the machine, list by list.
 func (m *Machine) allFacts() [][]*Fact {
-	list := [][]*Fact{m.Invariant}
+	list := [][]*Fact{m.Invariant, m.Kept()}
 	for _, s := range m.States {
 		list = append(list, s.Invariant)
 	}

@@ -24,6 +24,8 @@ type Call struct {
 	At          time.Time // never zero: who has a clock puts its reading here
 	Labels      map[string]string
 	Inputs      map[string]Value
+
+	before *Record // of a rule over a step: what `old.` reads
 }
 
 const (

@@ -127,6 +127,9 @@ func decide(m *spec.Machine, r Record, c Call, others Others, unique func(Record
 			return Decision{}, &Refusal{Code: CodeInvariant, Operation: op.Name, State: name(r.State), Name: v.Rule, Message: v.Message}
 		}
 	}
+	if rule, f := Broken(m, r, after); rule != nil && !creation {
+		return Decision{}, &Refusal{Code: CodeInvariant, Operation: op.Name, State: name(r.State), Name: f.Text, Message: rule.Reason}
+	}
 	return d, nil
 }
 

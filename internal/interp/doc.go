@@ -25,7 +25,7 @@
 //  6. the cell of state and operation;
 //  7. `require`, in order;
 //  8. effects, `choose`, effects of the branch;
-//  9. `unique`, then the invariants of the target state.
+//  9. `unique`, then the invariants of the target state, then the rules over a step.
 //
 // # Decisions
 //

@@ -47,6 +47,24 @@ func Holds(m *spec.Machine, f *spec.Fact, r Record, c Call) bool {
 	return false
 }
 
+// Keeps reports whether a rule over a step holds of a record before and after it.
+func Keeps(m *spec.Machine, f *spec.Fact, before, after Record) bool {
+	return Holds(m, f, after, Call{before: &before})
+}
+
+// Broken returns the first rule over a step that a record before and after it breaks, with
+// the fact, or nil.
+func Broken(m *spec.Machine, before, after Record) (*spec.StepRule, *spec.Fact) {
+	for _, s := range m.Steps {
+		for _, f := range s.When {
+			if !Keeps(m, f, before, after) {
+				return s, f
+			}
+		}
+	}
+	return nil, nil
+}
+
 // all reports whether every fact of a list holds: a list means and.
 func all(m *spec.Machine, facts []*spec.Fact, r Record, c Call) bool {
 	for _, f := range facts {
@@ -65,6 +83,11 @@ func term(m *spec.Machine, t spec.Term, r Record, c Call) Value {
 	switch t.Kind {
 	case spec.TermField:
 		return r.Value(m, t.Field)
+	case spec.TermOld:
+		if c.before == nil {
+			return Absent
+		}
+		return c.before.Value(m, t.Field)
 	case spec.TermInput:
 		if t.Input != nil {
 			return c.Inputs[t.Input.Name]

@@ -1,14 +1,14 @@
 // Package prove decides, for every transition of a machine, whether the record
 // keeps what the specification promises of it. It is the inductive proof behind
-// FSM201 to FSM205 and FSM301 to FSM303.
+// FSM201 to FSM205 and FSM301 to FSM306.
 //
 // For each operation, source state and branch it assumes what the source state
 // guarantees (present, absent and invariant facts, the invariants of the
 // machine, bounds, counters from 0 on) and what the guards require, follows the
-// effects and the branches above, and proves each fact of the target. A
-// creation starts from the empty record. A step of `then` is an operation like
-// any other; a trigger and `next` are no guards, since a call may come without
-// them. SHOULD facts are proven for own writes: they are assumed of the source
+// effects and the branches above, and proves each fact of the target and each
+// rule over a step. A creation starts from the empty record, and is no step. A
+// step of `then` is an operation like any other; a trigger and `next` are no
+// guards, since a call may come without them. SHOULD facts are proven for own writes: they are assumed of the source
 // and proven of the target, and no MUST fact rests on them.
 //
 // # How it decides

@@ -286,7 +286,7 @@ func (e *Example) note(facts []*spec.Fact) {
 	for _, f := range spec.Leaves(facts) {
 		for _, t := range f.Names() {
 			switch t.Kind {
-			case spec.TermField:
+			case spec.TermField, spec.TermOld:
 				if f.Op != spec.Present && f.Op != spec.Absent {
 					e.texts[t.Field] = true
 				}

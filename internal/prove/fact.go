@@ -10,6 +10,8 @@ func (p *problem) term(t spec.Term, read reader) value {
 	switch t.Kind {
 	case spec.TermField:
 		return read(t.Field)
+	case spec.TermOld:
+		return p.field(t.Field)
 	case spec.TermInput:
 		if t.Input == nil {
 			return value{opaque: true}

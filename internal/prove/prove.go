@@ -29,6 +29,7 @@ type Finding struct {
 // Machine proves every transition of a machine.
 func Machine(m *spec.Machine) Report {
 	w := &work{m: m, words: wordsOf(m), meter: newMeter(m), empty: map[*spec.State]bool{}}
+	w.rules()
 	for _, op := range m.Operations {
 		w.shape(op)
 		w.merged = map[mergeKey]int{}
@@ -56,6 +57,7 @@ type work struct {
 	meter    *meter
 	empty    map[*spec.State]bool // states whose facts contradict each other
 	gaps     bool                 // the operation at hand has a finding FSM203
+	broken   []*spec.Fact         // rules that every step breaks: one finding is enough
 	any      []alternative        // of each `any` that was met
 }
 
@@ -189,8 +191,15 @@ func (w *work) prove(s *part, branch *spec.Branch, to *spec.State, taken []formu
 	if stampMatters(w.m, to) {
 		record = s.stamped(record)
 	}
-	for _, g := range s.goals(branch, to, record) {
+	goals := s.goals(branch, to, record)
+	if s.from != nil {
+		goals = append(goals, s.kept(record.read(s.problem))...)
+	}
+	for _, g := range goals {
 		w.report.Obligations++
+		if slices.Contains(w.broken, g.fact) {
+			continue
+		}
 		if g.accepted || s.framed(g, to, record) {
 			continue
 		}
@@ -208,7 +217,7 @@ func (w *work) prove(s *part, branch *spec.Branch, to *spec.State, taken []formu
 // framed reports whether the obligation is one of the source's own facts, about
 // fields that the step does not touch: nothing is left to prove.
 func (s *part) framed(g goal, to *spec.State, record after) bool {
-	if s.from == nil || slices.ContainsFunc(g.fields, func(f *spec.Field) bool { _, ok := record[f]; return ok }) {
+	if s.from == nil || g.code == "FSM305" || slices.ContainsFunc(g.fields, func(f *spec.Field) bool { _, ok := record[f]; return ok }) {
 		return false
 	}
 	if s.from == to || g.everywhere {
@@ -232,7 +241,7 @@ func stampMatters(m *spec.Machine, to *spec.State) bool {
 	reads := func(f *spec.Fact) bool {
 		return slices.ContainsFunc(fieldsOf(f), func(f *spec.Field) bool { return f.Builtin && f.Name == "updated_at" })
 	}
-	return slices.ContainsFunc(m.Invariant, reads) || slices.ContainsFunc(to.Invariant, reads)
+	return slices.ContainsFunc(m.Invariant, reads) || slices.ContainsFunc(m.Kept(), reads) || slices.ContainsFunc(to.Invariant, reads)
 }
 
 // fieldsOf lists the fields that a fact names.

@@ -30,6 +30,13 @@ func (w *work) failed(s *part, branch *spec.Branch, to *spec.State, record after
 		}
 	}
 	key, at := culprit(effects, g.fields)
+	if g.code == "FSM305" {
+		for _, e := range taken(op, branch) {
+			if key == "" || e == effects {
+				key, at = touched(e, g.fields)
+			}
+		}
+	}
 	if key != "" {
 		pos, mark = at.Pos, at.Field.Name
 	}
@@ -43,8 +50,14 @@ func (w *work) failed(s *part, branch *spec.Branch, to *spec.State, record after
 		f.Message = strings.Replace(f.Message, " -> ", ", "+source+" -> ", 1)
 		return
 	}
+	var hint string
+	if g.code == "FSM305" {
+		hint = w.keepWayOut(s, branch, g, against[1:], record.read(s.problem), key, at)
+	} else {
+		hint = w.wayOut(s, branch, to, g, key, at)
+	}
 	f := Finding{
-		Code: g.code, Pos: pos, Mark: mark, Hint: w.wayOut(s, branch, to, g, key, at), Fix: w.edits(op, branch, g, key, at),
+		Code: g.code, Pos: pos, Mark: mark, Hint: hint, Fix: w.edits(op, branch, g, key, at),
 		Message: fmt.Sprintf("%s: %s -> %s can leave %s", op.Name, source, to.Name, g.left),
 	}
 	if !g.pos.IsZero() {

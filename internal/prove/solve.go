@@ -28,7 +28,7 @@ const (
 // what is needed does.
 func newMeter(m *spec.Machine) *meter {
 	const least, greatest, perCell = 8_000_000, 400_000_000, 100
-	cells := len(m.States) + len(m.Fields) + len(m.Invariant)
+	cells := len(m.States) + len(m.Fields) + len(m.Invariant) + len(m.Kept())
 	for _, op := range m.Operations {
 		cells += len(op.Choose)
 	}

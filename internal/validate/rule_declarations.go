@@ -82,7 +82,7 @@ func presenceOfRequired(p *Pass) {
 		each(slices.Concat(s.Absent, s.ShouldAbsent), false)
 	}
 	for _, f := range writtenFacts(p.Machine) {
-		if (f.Op == spec.Present || f.Op == spec.Absent) && f.Left.Kind == spec.TermField && !mayBeAbsent(f.Left.Field) {
+		if (f.Op == spec.Present || f.Op == spec.Absent) && (f.Left.Kind == spec.TermField || f.Left.Kind == spec.TermOld) && !mayBeAbsent(f.Left.Field) {
 			report(f.Left.Pos, f.Left.Field, f.Op == spec.Present)
 		}
 	}
@@ -90,7 +90,7 @@ func presenceOfRequired(p *Pass) {
 
 // writtenFacts lists every fact of the file once.
 func writtenFacts(m *spec.Machine) []*spec.Fact {
-	list := slices.Clone(m.Invariant)
+	list := append(m.Kept(), m.Invariant...)
 	for _, s := range m.States {
 		list = append(list, s.Invariant...)
 	}

@@ -59,6 +59,17 @@ it. This one can break it. Stores do not refuse such a record; audits list it.`,
 			"itself takes is there before it looks at any branch, so there only a guard counts. A part of a sum, an input or a field, has no\n" +
 			"such form: a guard or the branch makes it present, or the source state promises it.",
 	},
+	{
+		Code: "FSM305", Name: "rule over a step not kept", Severity: spec.Error, Run: proven,
+		Doc: "A fact under `steps` compares the record before a step (`old.x`) with the record after it, and each transition keeps it. This\n" +
+			"one can break it: the record before keeps all that the source state promises. A guard that refuses such a call is the\n" +
+			"usual way out, and the hint writes it where one says it: what the operation sets stands in it for the field.",
+	},
+	{
+		Code: "FSM306", Name: "rule over a step that decides nothing", Severity: spec.Error, Run: proven,
+		Doc: "A fact under `steps` holds for any two records that the types of the fields allow, so no step can break it; or it holds for none,\n" +
+			"so each step does. Either way it says something else than its author meant.",
+	},
 }
 
 // proofNotes is the chapter of RULES.md on what the proof decides and what not.
