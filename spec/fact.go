@@ -261,6 +261,9 @@ func (p *parser) parseValue(w word) astValue {
 		switch {
 		case apart(text) != "":
 			hint = apart(text)
+		case len(ts) == 1 && strings.HasPrefix(text, oldMark):
+			fix = strings.TrimPrefix(text, oldMark)
+			hint = oldHint(fix)
 		case text == "absent" || text == "null":
 			hint = "to make a field absent list it under `clear`"
 		case strings.HasPrefix(text, "input") || slices.Contains(words, "or"): // no text: a form that is misspelt

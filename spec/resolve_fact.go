@@ -163,10 +163,11 @@ func (r *resolver) undeclaredTerm(a astTerm) {
 		return
 	}
 	near := r.nearest(a.name, r.fields.names)
-	hint := didYouMean(near, "declared", r.fields.names)
 	if a.kind == TermOld && near != "" {
 		near = oldMark + near
-	} else if near == "" && a.kind != TermOld && r.inputs[a.name] {
+	}
+	hint := didYouMean(near, "declared", r.fields.names)
+	if near == "" && a.kind != TermOld && r.inputs[a.name] {
 		hint = fmt.Sprintf("write input.%s for the input", a.name)
 	}
 	d := r.at(codeUndeclared, a.text, hint, "field %q is not declared", a.name)
@@ -241,6 +242,9 @@ func (r *resolver) bindText(t *Term, a astTerm, other Term) bool {
 func (t Term) typeOf() (Type, bool) {
 	switch t.Kind {
 	case TermField, TermOld:
+		if t.Field == nil { // that was reported
+			return Type{}, false
+		}
 		return t.Field.Type, true
 	case TermInput:
 		if t.Input == nil {

@@ -72,15 +72,22 @@ func (m *Machine) Kept() []*Fact {
 	return list
 }
 
+func oldHint(name string) string {
+	return "write `" + name + "`: a guard or a value reads the record before the step"
+}
+
 // noOld reports `old.` in a fact or a value that reads one record.
 func (r *resolver) noOld(a astTerm, sc scope) {
 	name := strings.TrimPrefix(a.text.text, oldMark)
-	hint := "write `" + name + "`: a guard or a value reads the record before the step"
+	hint := oldHint(name)
 	switch {
 	case sc.invariant:
 		hint = "list the fact under `steps`: `- {when: <fact>}`"
 	case sc.branch:
 		hint = "write `" + name + "`, which is what the operation made of it; for what it was before, require a guard"
 	}
-	r.at(codeTogether, a.text, hint, "%s is of the record before a step, and stands under `steps` only", a.text.text)
+	d := r.at(codeTogether, a.text, hint, "%s is of the record before a step, and stands under `steps` only", a.text.text)
+	if !sc.invariant && !sc.branch {
+		d.fix(a.text, name)
+	}
 }
