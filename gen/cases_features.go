@@ -37,6 +37,9 @@ func (s search) features(x tried) []string {
 		switch {
 		case x.refusal.Code == interp.CodeInvariant: // one function looks at the rules of all states
 			in, out = "any", interp.CodeInvariant
+			if slices.ContainsFunc(m.Kept(), func(f *spec.Fact) bool { return f.Text == x.refusal.Name }) { // and another one at those over a step
+				out += " of a step"
+			}
 		case x.refusal.Code != interp.CodeGuard || guard && m.Class(x.before.State, o) != spec.RecordOnly: // the state does not matter
 			in = "any"
 		}

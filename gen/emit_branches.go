@@ -235,7 +235,7 @@ func (e *operationEmitter) finish(to *spec.State, b *spec.Branch) {
 	e.add(raw(copied))
 	e.add(e.s.changes.writes(e.n)...)
 	args := []string{e.c.Event, "&next", target}
-	if e.ruled {
+	if e.ruled || e.kept {
 		args = append([]string{strconv.Quote(e.o.Name)}, args...)
 	}
 	if e.keeps["UpdatedAt"] {

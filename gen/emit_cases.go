@@ -55,7 +55,24 @@ func (e *testEmitter) cases() {
 	e.line("// then what is different in others.")
 	e.line("var testChecks = []%s{\n%s\n}", e.n.of("fsmcases.Check"), strings.Join(checks, "\n"))
 	e.line("")
+	e.steps(w, search)
 	e.groups(w)
+}
+
+// steps writes pairs of records and which rule over a step they break.
+func (e *testEmitter) steps(w *caseWriter, s search) {
+	if len(e.m.Kept()) == 0 {
+		return
+	}
+	e.line("// testSteps are records, each but for what changes after a step, and the rule that this breaks.")
+	e.line("var testSteps = []%s{", e.n.of("fsmcases.Check"))
+	for _, x := range s.steps() {
+		e.line("{%s},", strings.Join(slices.DeleteFunc([]string{
+			entry("In", x.before.State.Name), jsonKey("Given", w.given(x.before)), jsonKey("But", w.changes(x.before, x.after)), entry("Broken", x.broken),
+		}, func(s string) bool { return s == "" }), ", "))
+	}
+	e.line("}")
+	e.line("")
 }
 
 // jsonKey is a key with a text of JSON; empty where it says nothing.
@@ -506,6 +523,12 @@ func (e *testEmitter) moves() {
 		e.line("},")
 	}
 	e.line("Cases: testCases, Checks: testChecks,")
+	if len(e.m.Kept()) > 0 {
+		e.line("Steps: testSteps,")
+		if e.n.alone {
+			e.line("Moved: func(before, after %s) string { return after.moved(&before) },", e.n.Record)
+		}
+	}
 	if p := e.m.Projection; p != nil && !e.n.alone {
 		e.line("Groups: testGroups,")
 		var key, moves []string

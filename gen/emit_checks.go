@@ -152,6 +152,26 @@ func (p *pure) ruleList(f *jen.File) {
 	)
 }
 
+// moved adds the rules over a step.
+func (p *pure) moved(f *jen.File) {
+	if !p.kept {
+		return
+	}
+	s := scope{n: p.n, self: p.n.self, before: "before"}
+	f.Line()
+	f.Add(doc("moved returns the first rule over a step that the record breaks after the one before it, or nothing.")).
+		Func().Params(p.n.receives("*")).Id("moved").Params(raw("before *%s", p.n.Record)).String().BlockFunc(func(g *jen.Group) {
+		g.Switch().BlockFunc(func(g *jen.Group) {
+			for _, x := range p.m.Kept() {
+				if broken := s.fact(x).not(); broken.kind != condFalse {
+					g.Case(raw(broken.String())).Block(jen.Return(jen.Lit(x.Text)))
+				}
+			}
+		})
+		g.Return(jen.Lit(""))
+	})
+}
+
 // boundRules lists the bounds of numbers, which hold in every state.
 func (s scope) boundRules(m *spec.Machine) (found []broken) {
 	for _, f := range m.Fields {

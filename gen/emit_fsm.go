@@ -176,11 +176,11 @@ func stateMethod(f *jen.Statement, name string, terms []string) {
 // steps adds what ends an accepted call.
 func (p *pure) steps(f *jen.File) {
 	text := "step takes a step that was decided on a copy of the record."
-	if p.ruled {
+	if p.ruled || p.kept {
 		text = "step takes a step that was decided on a copy of the record, unless the copy breaks a rule: then somebody else made the record."
 	}
 	params := "name string"
-	if p.ruled {
+	if p.ruled || p.kept {
 		params = "op, name string"
 	}
 	f.Line()
@@ -202,10 +202,16 @@ func (p *pure) steps(f *jen.File) {
 			g.If(raw("rule := next.broken()"), raw(`rule != ""`)).Block(
 				jen.Return(raw("Event{}, %s.refuseRule(op, %s, rule)", p.n.self, p.n.of("fsm.ErrInvariant"))))
 		}
+		if p.kept {
+			p.used["refuseRule"] = true
+			g.If(raw("rule := next.moved(%s)", p.n.self), raw(`rule != "" && %s.State.Valid()`, p.n.self)).Block( // a creation is no step
+				jen.Return(raw("Event{}, %s.refuseRule(op, %s, rule)", p.n.self, p.n.of("fsm.ErrInvariant"))))
+		}
 		g.Add(raw("event := Event{Name: name, From: %s.State, To: to}", p.n.self))
 		g.Add(raw("*%s = *next", p.n.self))
 		g.Return(raw("event, nil"))
 	})
+	p.moved(f)
 	if p.used["note"] {
 		f.Line()
 		f.Add(doc("note is the event of a call that is recorded and changes nothing; guard is the guard that failed, if it was one.")).

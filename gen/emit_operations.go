@@ -18,6 +18,7 @@ type pure struct {
 	used   map[string]bool
 	keeps  map[string]bool // the built-in fields that records have
 	ruled  bool            // some state has a rule that must hold
+	kept   bool            // there are rules over a step
 	should bool            // or one that should
 	paths  []stepPath      // in a package without a store: those that have effects of their own
 }
@@ -30,6 +31,7 @@ func newPure(m *spec.Machine, n *names) *pure {
 	if n.alone {
 		p.paths = askingPaths(m)
 	}
+	p.kept = len(m.Kept()) > 0
 	p.ruled = (scope{n: n}).boundRules(m) != nil
 	for _, st := range m.States {
 		rules := (scope{n: n}).stateRules(m, st)

@@ -427,15 +427,15 @@ func (s *schemaText) fact(f *spec.Fact, row string) string {
 		}
 		return "(" + strings.Join(one, " OR ") + ")"
 	case spec.Present:
-		return s.presence(f.Left.Field, row, true)
+		return s.presence(f.Left.Field, rowOf(f.Left, row), true)
 	case spec.Absent:
-		return s.presence(f.Left.Field, row, false)
+		return s.presence(f.Left.Field, rowOf(f.Left, row), false)
 	}
 	left, right := s.term(&f.Left, row), s.term(&f.Right, row)
 	var parts []string
 	for _, t := range f.Names() {
-		if t.Kind == spec.TermField && t.Field.Type.Optional {
-			parts = append(parts, row+column(t.Field)+" IS NOT NULL")
+		if t.Field != nil && t.Field.Type.Optional {
+			parts = append(parts, rowOf(t, row)+column(t.Field)+" IS NOT NULL")
 		}
 	}
 	operators := map[spec.FactOp]string{
@@ -457,10 +457,21 @@ func (s *schemaText) fact(f *spec.Fact, row string) string {
 	return "(" + strings.Join(parts, " AND ") + ")"
 }
 
+// rowOf is the row that a term reads.
+func rowOf(t spec.Term, row string) string {
+	if t.Kind == spec.TermOld {
+		return "OLD."
+	}
+	return row
+}
+
 func (s *schemaText) term(t *spec.Term, row string) string {
 	switch t.Kind {
-	case spec.TermField:
-		return row + column(t.Field)
+	case spec.TermField, spec.TermOld:
+		if t.Field.Type.Kind == spec.KindJSON && s.d.document == "json" { // texts can be compared
+			return rowOf(*t, row) + column(t.Field) + "::text"
+		}
+		return rowOf(*t, row) + column(t.Field)
 	case spec.TermInt:
 		return fmt.Sprint(t.Int)
 	case spec.TermBool:

@@ -269,6 +269,9 @@ func (s *schemaText) postgresGuard() {
 			add("", s.differs(f)+" AND "+where, stateField, "%s: "+message, old)
 		}
 	}
+	for _, f := range s.m.Kept() {
+		add("", "NOT "+s.fact(f, "NEW."), stateField, "%s: a step keeps %s", old, quoteText(f.Text))
+	}
 	body = append(body, "RETURN NEW;")
 	s.function("guard", nil, body)
 	s.onTable("guard", "BEFORE "+s.moved()+", "+quoteName(chainColumn)+" ON "+s.table(""), "ROW", "guard", chainStands)

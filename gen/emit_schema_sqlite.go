@@ -339,6 +339,9 @@ func (s *schemaText) sqliteChanges() {
 		body = append(body, refusal{message: f.Name + " is changed by " + operationList(ops) + " only", where: []string{
 			changed, "NOT EXISTS (" + s.eventOf(`"n" = 0 AND "operation" IN (`+operationWordList(ops)+")") + ")"}})
 	}
+	for _, f := range s.m.Kept() {
+		body = append(body, refusal{message: "a step keeps " + f.Text, where: []string{"NOT " + s.fact(f, "NEW.")}})
+	}
 	s.trigger("update", "BEFORE "+s.moved()+" ON "+s.table(""), chainStands, body)
 	s.trigger("chain", "BEFORE UPDATE OF "+quoteName(chainColumn)+" ON "+s.table(""),
 		"NEW._chain NOT IN (OLD._chain, 0) AND NEW.rev = OLD.rev", s.raise("the chain moves with the revision only", ""))

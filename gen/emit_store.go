@@ -80,6 +80,7 @@ func (s *store) descriptor(f *jen.File) {
 		jen.Line().Id("Encode").Op(":").Add(raw("encode")),
 		jen.Line().Id("Decode").Op(":").Add(raw("decode")),
 		jen.Line().Id("Check").Op(":").Add(raw("func(j *%s) []fsm.Violation { return %s(*j) }", s.n.Record, s.n.ours("package", "Check"))),
+		s.moved(),
 		jen.Line().Id("Operations").Op(":").Index().Add(raw("*fsmimpl.Operation[%s]", s.n.Record)).ValuesFunc(func(g *jen.Group) {
 			const most = 8 // on one line
 			for i, o := range s.m.Operations {
@@ -91,6 +92,14 @@ func (s *store) descriptor(f *jen.File) {
 		s.limits(),
 		jen.Line(),
 	)
+}
+
+// moved says which rule over a step is broken.
+func (s *store) moved() jen.Code {
+	if len(s.m.Kept()) == 0 {
+		return jen.Null()
+	}
+	return jen.Line().Id("Moved").Op(":").Add(raw("func(before, after *%s) string { return after.moved(before) }", s.n.Record))
 }
 
 // limits lists the numbers of the guards with `fewer`.

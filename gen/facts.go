@@ -74,7 +74,8 @@ type scope struct {
 	// changes are the fields that the operation has given a value which is not
 	// written yet.
 	changes *changes
-	fresh   bool // the record is one that a creation makes: nothing is in it yet
+	before  string // what the record before a step is called, in rules over it
+	fresh   bool   // the record is one that a creation makes: nothing is in it yet
 	// known says of stored fields what the guards that have passed tell: whether
 	// they are present.
 	known map[*spec.Field]presence
@@ -147,6 +148,8 @@ func (s scope) term(t, other spec.Term) operand {
 	switch t.Kind {
 	case spec.TermField:
 		return s.field(t.Field)
+	case spec.TermOld:
+		return s.n.variable(t.Field.Type, s.n.fieldEnum(t.Field), s.before+"."+s.n.field(t.Field))
 	case spec.TermInput:
 		return s.input(t.Input)
 	case spec.TermActor:

@@ -80,6 +80,7 @@ func Machines(old, next *spec.Machine) *Report {
 	c.fields()
 	c.operations()
 	c.invariants()
+	c.steps()
 	c.uniques()
 	c.lookups()
 	c.guards()

@@ -227,6 +227,27 @@ func shouldHave(refs []spec.FieldRef, f *spec.Fact) bool {
 	return slices.ContainsFunc(refs, func(r spec.FieldRef) bool { return r.Field.Stored() == f.Left.Field.Stored() })
 }
 
+// steps compares what each step keeps.
+func (c *comparison) steps() {
+	old, next := c.old.Kept(), c.next.Kept()
+	for _, f := range without(next, old) {
+		c.report("FSM706", at{c.old.Pos, f.Pos}, "an audit tells which steps of old logs broke it: `fsmctl audit`",
+			"the rule over a step `%s` is new", f.Text)
+	}
+	for _, f := range without(old, next) {
+		c.report("FSM707", at{f.Pos, c.next.Pos}, "check code that relies on it", "the rule over a step `%s` is gone", f.Text)
+	}
+	if !slices.Equal(sorted(old, factWords), sorted(next, factWords)) && len(without(old, next)) == 0 && len(without(next, old)) == 0 {
+		c.compatible(at{c.old.Pos, c.next.Pos}, "the rules over a step are written in another way and ask the same")
+	}
+	reasons := func(m *spec.Machine) string {
+		return names(m.Steps, func(s *spec.StepRule) string { return s.Reason })
+	}
+	if len(c.old.Steps) == len(c.next.Steps) {
+		c.text(at{c.old.Pos, c.next.Pos}, "reasons of the rules over a step", reasons(c.old), reasons(c.next))
+	}
+}
+
 // rewritten tells of facts that are written in another way and ask the same.
 func (c *comparison) rewritten() {
 	compare := func(where at, what string, old, next []*spec.Fact) {

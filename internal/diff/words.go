@@ -52,6 +52,8 @@ func termWord(t *spec.Term) string {
 	switch t.Kind {
 	case spec.TermField:
 		return "field " + t.Field.Stored()
+	case spec.TermOld:
+		return "old field " + t.Field.Stored()
 	case spec.TermInput:
 		if t.Input != nil {
 			return "input " + inputWord(t.Input)

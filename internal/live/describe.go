@@ -97,6 +97,14 @@ func storedStates(states []*spec.State) (words []string) {
 func Descriptor(m *spec.Machine, s *driver.Schema) *fsmimpl.Descriptor[interp.Record] {
 	c := coder{m: m}
 	d := &fsmimpl.Descriptor[interp.Record]{Schema: s, Encode: c.encode, Decode: c.decode, Check: c.check}
+	if len(m.Kept()) > 0 {
+		d.Moved = func(before, after *interp.Record) string {
+			if rule, f := interp.Broken(m, *before, *after); rule != nil {
+				return f.Text
+			}
+			return ""
+		}
+	}
 	for _, f := range gen.FactsOf(m).Operations {
 		o := f.Operation
 		op := &fsmimpl.Operation[interp.Record]{

@@ -149,6 +149,18 @@ func (p *page) states() {
 		p.line("| %s | %s | %s | %s | %s |", code(s.Name)+was(s.Name, s.Stored()), kind, strings.Join(must, "<br>"), strings.Join(should, "<br>"), text(s.Doc))
 	}
 	p.borders()
+	if len(p.m.Kept()) > 0 {
+		p.line("")
+		p.line("Each step keeps, of the record before it (`old.`) and after it:")
+		p.line("")
+		for _, s := range p.m.Steps {
+			why := ""
+			if s.Reason != "" {
+				why = ": " + text(s.Reason)
+			}
+			p.line("- %s%s", facts(s.When), why)
+		}
+	}
 	for _, r := range p.m.Removed {
 		p.line("")
 		p.line("The state %s is gone; its records are %s.", code(r.Name), code(r.To.State.Name))

@@ -102,6 +102,7 @@ func classify(m *spec.Machine) *classes {
 		}
 	}
 	c.facts(m.Invariant)
+	c.facts(m.Kept())
 	for _, s := range m.States {
 		c.facts(s.Invariant)
 		for _, f := range slices.Concat(s.Present, s.Absent) {
@@ -292,7 +293,7 @@ func (c *classes) sum(names []spec.Term) {
 // node returns what a term names, or nil for a constant and the clock.
 func node(t spec.Term) any {
 	switch {
-	case t.Kind == spec.TermField:
+	case t.Kind == spec.TermField || t.Kind == spec.TermOld:
 		return t.Field
 	case t.Kind == spec.TermInput && t.Input != nil:
 		return t.Input
@@ -304,7 +305,7 @@ func node(t spec.Term) any {
 
 func isTime(t spec.Term) bool {
 	switch {
-	case t.Kind == spec.TermField:
+	case t.Kind == spec.TermField || t.Kind == spec.TermOld:
 		return t.Field.Type.Kind == spec.KindTime
 	case t.Kind == spec.TermInput && t.Input != nil:
 		return t.Input.Type.Kind == spec.KindTime

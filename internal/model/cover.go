@@ -333,6 +333,7 @@ func largestCount(m *spec.Machine) int64 {
 		}
 	}
 	look(m.Invariant)
+	look(m.Kept())
 	for _, s := range m.States {
 		look(s.Invariant)
 	}

@@ -21,7 +21,7 @@ func exact(m *spec.Machine, p *pools) bool {
 	for _, s := range m.States {
 		e.promised = append(e.promised, s.Invariant...)
 	}
-	all := slices.Clone(e.promised)
+	all := append(m.Kept(), e.promised...)
 	for _, op := range m.Operations {
 		for _, r := range op.Require {
 			all = append(all, r.Reads()...)

@@ -48,13 +48,13 @@ func (w *work) rules() {
 		switch {
 		case !s.can([]formula{holds}):
 			w.find(Finding{
-				Code: "FSM306", Pos: pos, Mark: mark, Hint: "remove this line under `steps`, or fix it",
+				Code: "FSM306", Pos: pos, Mark: mark, Hint: "remove it, or fix it",
 				Message: fmt.Sprintf("every step breaks `%s`, whatever the record is", f.Text),
 			})
 			w.broken = append(w.broken, f)
 		case !s.can([]formula{not(holds)}):
 			w.find(Finding{
-				Code: "FSM306", Pos: pos, Mark: mark, Hint: "remove this line under `steps`, or fix it",
+				Code: "FSM306", Pos: pos, Mark: mark, Hint: "remove it, or fix it",
 				Message: fmt.Sprintf("no step can break `%s`, whatever it does", f.Text),
 			})
 		}
@@ -69,18 +69,10 @@ func (w *work) keepWayOut(s *part, branch *spec.Branch, g goal, taken []formula,
 		where = fmt.Sprintf("the branch in line %d of %s", branch.Pos.Line, op.Name)
 	}
 	const weaker = ", or weaken the rule under `steps`"
-	if guard, ok := s.asGuard(g.fact, branch, taken, read); ok {
-		early := slices.ContainsFunc(spec.Leaves([]*spec.Fact{g.fact}), func(f *spec.Fact) bool {
-			return slices.ContainsFunc(f.Names(), func(t spec.Term) bool {
-				if t.Field == nil {
-					return false
-				}
-				key, _ := touched(&op.Effects, []*spec.Field{t.Field})
-				return key != ""
-			})
-		})
+	if guard, names, ok := s.asGuard(g.fact, branch, taken, read); ok {
+		changed, _ := touched(&op.Effects, names)
 		switch {
-		case branch == nil || early: // the branch would read what the operation made of it
+		case branch == nil || changed != "": // the branch would read what the operation made of it
 			return fmt.Sprintf("require a guard with `when: %s`", guard) + weaker
 		case len(branch.When) > 0:
 			return fmt.Sprintf("add `%s` to `when` of %s", guard, where) + weaker
@@ -98,15 +90,14 @@ func (w *work) keepWayOut(s *part, branch *spec.Branch, g goal, taken []formula,
 	return fmt.Sprintf("let %s change the record so that `%s` holds", where, g.fact.Text) + weaker
 }
 
-// asGuard writes what a rule over a step asks of the record before the step and of the call;
-// false where no guard says it, or where none could pass.
-func (s *part) asGuard(f *spec.Fact, branch *spec.Branch, taken []formula, read reader) (string, bool) {
-	possible := func(facts []*spec.Fact) bool { return s.can(s.assumed(facts, read), taken) }
+// asGuard writes what a rule over a step asks of the record before the step and of the call,
+// and lists the fields that it names; false where no guard says it, or where none could pass.
+func (s *part) asGuard(f *spec.Fact, branch *spec.Branch, passed []formula, read reader) (string, []*spec.Field, bool) {
+	w := earlier{effects: taken(s.op, branch)}
+	possible := func(facts []*spec.Fact) bool { return s.can(s.assumed(facts, read), passed) }
 	if f.Op != spec.AnyOf {
-		if !possible([]*spec.Fact{f}) {
-			return "", false
-		}
-		return s.factBefore(f, branch)
+		text, ok := w.fact(f)
+		return text, w.names, ok && possible([]*spec.Fact{f})
 	}
 	var members []string
 	for _, list := range f.Any {
@@ -115,9 +106,9 @@ func (s *part) asGuard(f *spec.Fact, branch *spec.Branch, taken []formula, read 
 		}
 		var texts []string
 		for _, x := range list {
-			text, ok := s.factBefore(x, branch)
+			text, ok := w.fact(x)
 			if !ok {
-				return "", false
+				return "", nil, false
 			}
 			texts = append(texts, text)
 		}
@@ -127,70 +118,98 @@ func (s *part) asGuard(f *spec.Fact, branch *spec.Branch, taken []formula, read 
 		}
 		members = append(members, member)
 	}
-	switch len(members) {
-	case 0:
-		return "", false
-	case 1:
-		return members[0], true
+	if len(members) == 1 {
+		return strings.Trim(members[0], "[]"), w.names, true
 	}
-	return "{any: [" + strings.Join(members, ", ") + "]}", true
+	return "{any: [" + strings.Join(members, ", ") + "]}", w.names, len(members) > 0
 }
 
-// factBefore writes one comparison of a rule in terms of the record before the step.
-func (s *part) factBefore(f *spec.Fact, branch *spec.Branch) (string, bool) {
-	left, named, ok := s.termBefore(f.Left, branch)
-	if !ok {
-		return "", false
-	}
+// earlier writes rules over a step in terms of the record before it.
+type earlier struct {
+	effects []*spec.Effects
+	names   []*spec.Field // that were named
+}
+
+func (w *earlier) field(f *spec.Field) string {
+	w.names = append(w.names, f)
+	return f.Name
+}
+
+// fact writes one comparison; false where there is no way to.
+func (w *earlier) fact(f *spec.Fact) (string, bool) {
+	left, lok := w.term(f.Left)
 	how := strings.TrimPrefix(f.Text, f.Left.Text+" ")
 	if f.Op == spec.Present || f.Op == spec.Absent {
-		return left + " " + how, named
+		return left + " " + how, lok && (strings.HasPrefix(left, "input.") || w.named(left))
 	}
-	right, other, ok := s.termBefore(f.Right, branch)
-	return left + " " + strings.TrimSuffix(how, f.Right.Text) + right, ok && (named || other)
+	right, rok := w.term(f.Right)
+	return left + " " + strings.TrimSuffix(how, f.Right.Text) + right, lok && rok && (w.varies(f.Left) || w.varies(f.Right))
 }
 
-// termBefore writes a term of a rule in terms of the record before the step; named says that
-// it is no constant.
-func (s *part) termBefore(t spec.Term, branch *spec.Branch) (text string, named, ok bool) {
-	switch {
-	case t.IsConst():
-		return t.Text, false, true
-	case t.Kind == spec.TermOld:
-		return t.Field.Name, true, true
-	case t.Kind == spec.TermSum:
-		for _, p := range t.Parts { // a part that the step changes could be a sum itself
-			for _, e := range taken(s.op, branch) {
-				if key, _ := touched(e, []*spec.Field{p.Term.Field}); key != "" && p.Term.Kind == spec.TermField {
-					return "", false, false
-				}
-			}
+// named reports whether a text is a field that was named.
+func (w *earlier) named(text string) bool {
+	return slices.ContainsFunc(w.names, func(f *spec.Field) bool { return f.Name == text })
+}
+
+// change is what a step does to a field of a term, if anything.
+func (w *earlier) change(t spec.Term) (key string, at spec.Assign) {
+	for _, e := range w.effects {
+		if key == "" && t.Kind == spec.TermField {
+			key, at = touched(e, []*spec.Field{t.Field})
 		}
-		return spec.SumText(t.Parts, func(t spec.Term) string { return strings.TrimPrefix(t.Text, "old.") }), true, true
 	}
-	for _, e := range taken(s.op, branch) {
-		switch key, at := touched(e, []*spec.Field{t.Field}); key {
-		case "":
-			continue
-		case "increment":
-			return t.Field.Name + " + 1", true, true
-		case "decrement":
-			return t.Field.Name + " - 1", true, true
-		case "set":
-			switch v := at.Value; v.Kind {
-			case spec.ValueInput, spec.ValueInputOrAbsent, spec.ValueInputOrReject:
-				return "input." + v.Input.Name, true, true
-			case spec.ValueField, spec.ValueActor, spec.ValueSum:
-				return v.Text, true, true
-			case spec.ValueInt, spec.ValueBool, spec.ValueWord, spec.ValueText:
-				return v.Text, false, true
-			case spec.ValueNow:
-				return "now", true, v.Plus == 0
-			}
+	return key, at
+}
+
+// varies reports whether a term is no constant, before the step.
+func (w *earlier) varies(t spec.Term) bool {
+	_, at := w.change(t)
+	switch at.Value.Kind {
+	case spec.ValueInt, spec.ValueBool, spec.ValueWord, spec.ValueText:
+		return false
+	}
+	return !t.IsConst()
+}
+
+// term writes one side; false where there is no way to.
+func (w *earlier) term(t spec.Term) (text string, ok bool) {
+	switch t.Kind {
+	case spec.TermOld:
+		return w.field(t.Field), true
+	case spec.TermSum:
+		ok = true
+		text = spec.SumText(t.Parts, func(t spec.Term) string {
+			key, _ := w.change(t) // a part that the step changes could be a sum itself
+			part, written := w.term(t)
+			ok = ok && written && key == ""
+			return part
+		})
+		return text, ok
+	case spec.TermField:
+	default:
+		return t.Text, true
+	}
+	switch key, at := w.change(t); key {
+	case "":
+		return w.field(t.Field), true
+	case "increment":
+		return w.field(t.Field) + " + 1", true
+	case "decrement":
+		return w.field(t.Field) + " - 1", true
+	case "set":
+		w.names = append(w.names, at.Value.Fields()...)
+		switch v := at.Value; v.Kind {
+		case spec.ValueInput, spec.ValueInputOrAbsent, spec.ValueInputOrReject:
+			return "input." + v.Input.Name, true
+		case spec.ValueNow:
+			return "now", v.Plus == 0
+		case spec.ValueInputOrSame, spec.ValueInputOrDefault:
+			return "", false
+		default:
+			return at.Value.Text, true
 		}
-		return "", false, false
 	}
-	return t.Field.Name, true, true
+	return "", false
 }
 
 // touched is the effect that changes one of the fields, if there is one.

@@ -315,7 +315,7 @@ func (e explainer) invariant(refusal *interp.Refusal) {
 	if refusal.Message != "" {
 		e.need("%s", refusal.Message)
 	}
-	facts := slices.Clone(e.m.Invariant)
+	facts := append(e.m.Kept(), e.m.Invariant...)
 	for _, s := range e.m.States {
 		facts = append(facts, s.Invariant...)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"net/http"
 	"path"
+	"strings"
 
 	"github.com/fsmgen/fsmgen/gen/chart"
 	"github.com/fsmgen/fsmgen/gen/chart/draw"
@@ -65,6 +66,7 @@ type machineView struct {
 	States      []stateView     `json:"states"`
 	Operations  []operationView `json:"operations"`
 	Forbidden   []forbiddenView `json:"forbidden"`
+	Steps       []stepView      `json:"steps"`
 	Derived     string          `json:"derived,omitempty"` // entity of the projection
 	Columns     []string        `json:"columns"`           // of the matrix
 	Rows        [][]string      `json:"rows"`              // of the matrix: a cell for each column
@@ -140,6 +142,12 @@ type operationView struct {
 	Event    string      `json:"event"`
 	Notes    []string    `json:"notes"`
 	Place    place       `json:"place"`
+}
+
+// stepView is what each step keeps.
+type stepView struct {
+	Rule   string `json:"rule"`
+	Reason string `json:"reason"`
 }
 
 type forbiddenView struct {
@@ -230,7 +238,7 @@ func viewOf(m *spec.Machine) *machineView {
 	view := &machineView{
 		Name: m.Name, Entity: m.Entity, Doc: m.Doc, Version: m.Version, Meaning: m.Hash,
 		RequestID: demand[m.RequestID], ExpectedRev: demand[m.ExpectedRev],
-		Fields: []fieldView{}, States: []stateView{}, Operations: []operationView{}, Forbidden: []forbiddenView{},
+		Fields: []fieldView{}, States: []stateView{}, Operations: []operationView{}, Forbidden: []forbiddenView{}, Steps: []stepView{},
 	}
 	for _, f := range m.Fields {
 		view.Fields = append(view.Fields, fieldView{f.Name, typeText(f.Type) + defaultText(f), f.Doc, placeOf(f.Pos, f.Name)})
@@ -249,6 +257,9 @@ func viewOf(m *spec.Machine) *machineView {
 	}
 	for _, o := range m.Operations {
 		view.Operations = append(view.Operations, operationOf(m, o))
+	}
+	for _, s := range m.Steps {
+		view.Steps = append(view.Steps, stepView{strings.Join(spec.FactTexts(s.When), " and "), s.Reason})
 	}
 	for _, f := range m.Forbidden {
 		view.Forbidden = append(view.Forbidden, forbiddenView{f.From.State.Name, f.To.State.Name, f.After, f.Reason, placeOf(f.Pos, "")})

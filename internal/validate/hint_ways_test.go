@@ -204,6 +204,23 @@ var ways = []way{
 	says("remove this line under `forbidden`").weaker().by(func(e *edit, _ []string) []string {
 		return e.tree(e.d.Pos, func(_ *yaml.Node, chain []*yaml.Node) bool { return drop(chain[:len(chain)-1]) })
 	}),
+	says("list the fact under `steps`: `- {when: <fact>}`").by(tree(func(x *place) bool {
+		return drop(x.chain) && push(in(x.root, "steps"), "{when: "+x.chain[len(x.chain)-1].Value+"}")
+	})),
+	says("list it under `invariant`").by(tree(func(x *place) bool {
+		return drop(x.chain) && push(in(x.root, "invariant"), x.chain[len(x.chain)-1].Value)
+	})),
+	says("write `<>`: a guard or a value reads the record before the step").by(func(e *edit, a []string) []string { return []string{e.put(a[1])} }),
+	says("write `<>`, which is what the operation made of it").by(func(e *edit, a []string) []string { return []string{e.put(a[1])} }),
+	says("for what it was before, require a guard"),
+	says("let <> change the record so that `[]` holds"),
+	says("put `when: []` into the branch in line <> of <>, and below it a branch for the other case").by(func(e *edit, a []string) []string {
+		return branchOf(e, a, func(list, branch *yaml.Node) bool {
+			i := slices.Index(list.Content, branch)
+			list.Content = slices.Insert(list.Content, i+1, value("{to: same}"))
+			return push(in(branch, "when"), plain(a[1]))
+		})
+	}),
 	says("take <> out of `from` of <>").by(tree(func(x *place) bool {
 		op := in(x.root, "operations", x.a[2])
 		if !take(in(op, "from"), x.a[1]) {
@@ -370,6 +387,7 @@ var ways = []way{
 		without(in(x.root, "fields"), x.a[2]) // who changes it
 		return true
 	})),
+	says("take <> out of `<>` of <>").by(here),
 	says("add <> to `clear:` of <>").by(tree(func(x *place) bool {
 		return push(in(x.root, "operations", x.a[2], "clear"), x.a[1])
 	})),
@@ -551,22 +569,35 @@ var requireNew = tree(func(x *place) bool {
 	if len(x.chain) < 3 {
 		return false
 	}
-	*in(x.root, "guards", "new_one") = *value(`{when: "` + x.a[1] + `", error: new_one}`)
+	*in(x.root, "guards", "new_one") = *value(`{when: ` + plain(x.a[1]) + `, error: new_one}`)
 	return push(in(operation(x.root, x.chain), "require"), "new_one")
 })
+
+// plain writes facts so that YAML has them as they are.
+func plain(facts string) string {
+	if strings.HasPrefix(facts, "{") || strings.HasPrefix(facts, "[") {
+		return facts
+	}
+	return `"` + facts + `"`
+}
 
 // narrower adds a fact to the `when` of the branch that a hint names by its line, or of
 // that of the finding.
 func narrower(e *edit, a []string) []string {
+	return branchOf(e, a, func(_, branch *yaml.Node) bool { return push(in(branch, "when"), plain(a[1])) })
+}
+
+// branchOf edits that branch, in its list.
+func branchOf(e *edit, a []string, change func(list, branch *yaml.Node) bool) []string {
 	n := e.d.Pos.Line
 	if len(a) > 2 {
 		n, _ = strconv.Atoi(a[2])
 	}
 	end := spec.Pos{Line: n, Col: 1 + len(strings.Split(e.src, "\n")[n-1])}
 	return e.tree(end, func(_ *yaml.Node, chain []*yaml.Node) bool {
-		for i := len(chain) - 1; i >= 0; i-- {
-			if chain[i].Kind == yaml.MappingNode && chain[i].Line == n {
-				return push(in(chain[i], "when"), `"`+a[1]+`"`)
+		for i := len(chain) - 1; i > 0; i-- {
+			if chain[i].Kind == yaml.MappingNode && chain[i].Line == n && chain[i-1].Kind == yaml.SequenceNode {
+				return change(chain[i-1], chain[i])
 			}
 		}
 		return false

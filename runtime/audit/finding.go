@@ -19,7 +19,7 @@ type Finding struct {
 // that is named already is not reported by another check.
 const (
 	CheckDecode   = inspect.CheckDecode   // the row is one of this machine's: known words, no negative revision or counter
-	CheckRule     = inspect.CheckRule     // presence and invariants of its state
+	CheckRule     = inspect.CheckRule     // presence and invariants of its state; a rule over a step, in each step of the log
 	CheckUnique   = inspect.CheckUnique   // no two records hold the place that a unique rule gives to one
 	CheckRevision = inspect.CheckRevision // revisions count from 1 without a gap
 	CheckNumber   = inspect.CheckNumber   // record-only events count from 1 at each revision

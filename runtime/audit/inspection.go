@@ -31,6 +31,7 @@ type inspection[R any] struct {
 	chained  bool   // the store keeps chains
 	requests requestFilter
 	purged   bool          // the log says that the record was purged
+	blurred  bool          // something of the log was erased, so that the fold does not say what there was
 	erased   *driver.Event // the first event of which something was erased, until a redaction follows
 	// What an event that cannot be read leaves unknown:
 	noState, noStep, noLast bool // state; stepped; last
@@ -100,6 +101,7 @@ func (x *inspection[R]) event(r driver.Reader, e *driver.Event) error {
 		x.report(e, CheckSum, "the event's checksum is %08x, it says %08x", sum, e.Sum)
 	}
 	x.history(e)
+	x.blurred = x.blurred || e.Redacted() || e.Operation == driver.OpRedact
 	switch {
 	case e.Operation == driver.OpRedact && e.Own(x.m.Schema):
 		x.erased = nil
@@ -169,7 +171,34 @@ func (x *inspection[R]) step(e *driver.Event) {
 	}
 	x.rev, x.n, x.state = e.Rev, 0, e.To
 	if x.foldErr == nil {
+		before := x.folded
+		before.Values = slices.Clone(before.Values)
 		x.fold(e)
+		x.moved(&before, e)
+	}
+}
+
+// moved looks at the rules over a step. An event of another version is judged softly, or not at
+// all, as in edge; what was erased is not known.
+func (x *inspection[R]) moved(before *driver.Row, e *driver.Event) {
+	s := x.m.Schema
+	if x.m.Descriptor.Moved == nil || x.foldErr != nil || before.Rev == 0 || x.blurred || e.Version > s.Version || e.Own(s) {
+		return
+	}
+	old, err := x.m.Descriptor.Decode(*before)
+	if err != nil {
+		return // the row tells what is wrong
+	}
+	rec, err := x.m.Descriptor.Decode(x.folded)
+	if err != nil {
+		return
+	}
+	if rule := x.m.Descriptor.Moved(&old, &rec); rule != "" {
+		f := inspect.Finding{ID: x.id, Rev: e.Rev, Check: CheckRule, Must: e.Version == s.Version, Message: "the step breaks the rule " + rule}
+		if !f.Must {
+			f.Message += fmt.Sprintf("; version %d may have had none, this is version %d", e.Version, s.Version)
+		}
+		x.add(f)
 	}
 }
 

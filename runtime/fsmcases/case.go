@@ -71,7 +71,7 @@ func (p Package[R]) Run(t *testing.T) {
 		name string
 		test func(*testing.T)
 	}{
-		{"words", p.words}, {"moves", p.moves}, {"cases", p.pure}, {"limits", p.limits}, {"checks", p.checks}, {"groups", p.groups},
+		{"words", p.words}, {"moves", p.moves}, {"cases", p.pure}, {"limits", p.limits}, {"checks", p.checks}, {"steps", p.steps}, {"groups", p.groups},
 	} {
 		if !t.Run(kind.name, kind.test) {
 			return

@@ -415,6 +415,25 @@ func (p *Package[R]) checks(test *testing.T) {
 	}
 }
 
+// steps looks at records before and after a step.
+func (p *Package[R]) steps(test *testing.T) {
+	t := &report{T: test}
+	defer t.done()
+	for _, c := range p.Steps {
+		row, next := p.row(caseID, c.In, c.Given), p.row(caseID, c.In, c.Given)
+		p.put(&next, c.But)
+		before, err := p.Descriptor.Decode(row)
+		after, failed := p.Descriptor.Decode(next)
+		if err != nil || failed != nil {
+			t.Errorf("%s and then %s: Decode: %v, %v", c.Given, c.But, err, failed)
+			continue
+		}
+		if got := p.Descriptor.Moved(&before, &after); got != c.Broken {
+			t.Errorf("%s and then %s breaks %q, want %q", c.Given, c.But, got, c.Broken)
+		}
+	}
+}
+
 // broken writes the rules that were found broken. What the type of a field asks for is
 // its name alone where the case has it so.
 func broken(found []fsm.Violation, want string) string {

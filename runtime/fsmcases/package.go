@@ -28,6 +28,7 @@ type Package[R any] struct {
 	Stored  map[string]string // by operation: its word in the log, where that is another one
 	Cases   []Case
 	Checks  []Check
+	Steps   []Check // a record, what a step changes of it, and the rule over a step that this breaks
 	Groups  []Group
 	Derived Derived // of the projection
 

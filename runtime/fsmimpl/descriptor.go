@@ -11,11 +11,12 @@ import (
 type Descriptor[R any] struct {
 	Schema     *driver.Schema
 	Encode     func(*R) driver.Row
-	Decode     func(driver.Row) (R, error) // unknown words and wrong types are errors; invariants are not looked at
-	Check      func(*R) []Violation        // MUST and SHOULD
-	Operations []*Operation[R]             // in the order of the specification
-	Projection *Projection                 // nil when there is none
-	Limits     map[string]int64            // by guard with `fewer`: its number
+	Decode     func(driver.Row) (R, error)   // unknown words and wrong types are errors; invariants are not looked at
+	Check      func(*R) []Violation          // MUST and SHOULD
+	Moved      func(before, after *R) string // the first rule over a step that is broken; nil when there are none
+	Operations []*Operation[R]               // in the order of the specification
+	Projection *Projection                   // nil when there is none
+	Limits     map[string]int64              // by guard with `fewer`: its number
 }
 
 // Operation is the static part of one operation.

@@ -66,6 +66,10 @@ func printed(m *spec.Machine) string {
 		}
 		p.line("  - {%s: %s, to: %s}", from, f.From.State.Name, f.To.State.Name)
 	}
+	p.section("steps", len(m.Steps))
+	for _, s := range m.Steps {
+		p.line("  - {when: %s}", factList(s.When))
+	}
 	p.projection(m.Projection)
 	return p.text.String()
 }

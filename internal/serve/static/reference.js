@@ -17,6 +17,9 @@ export function states(app, panel) {
     m.forbidden.length > 0 && [
       el("h3", {}, "Never possible"),
       table("Moves that must never become possible", ["from", "to", "reason"], m.forbidden.map((f) => [f.from, f.after ? f.to + ", by any number of steps" : f.to, f.reason]))],
+    m.steps.length > 0 && [
+      el("h3", {}, "Each step keeps"),
+      table("Rules over the record before (old.) and after a step", ["rule", "reason"], m.steps.map((s) => [el("code", {}, s.rule), s.reason]))],
     el("h3", {}, "Fields"),
     table("Fields of the record", ["field", "type", "about"], m.fields.map((f) => [f.name, el("code", {}, f.type), f.doc || ""])));
 }

@@ -13,7 +13,7 @@ type Finding struct {
 // that is named already is not reported by another check.
 const (
 	CheckDecode   = "decode"   // the row is one of this machine's: known words, no negative revision or counter
-	CheckRule     = "rule"     // presence and invariants of its state
+	CheckRule     = "rule"     // presence and invariants of its state; a rule over a step, in each step of the log
 	CheckUnique   = "unique"   // no two records hold the place that a unique rule gives to one
 	CheckRevision = "revision" // revisions count from 1 without a gap
 	CheckNumber   = "number"   // record-only events count from 1 at each revision
