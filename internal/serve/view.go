@@ -66,7 +66,7 @@ type machineView struct {
 	States      []stateView     `json:"states"`
 	Operations  []operationView `json:"operations"`
 	Forbidden   []forbiddenView `json:"forbidden"`
-	Steps       []stepView      `json:"steps"`
+	Steps       []keptView      `json:"steps"`
 	Derived     string          `json:"derived,omitempty"` // entity of the projection
 	Columns     []string        `json:"columns"`           // of the matrix
 	Rows        [][]string      `json:"rows"`              // of the matrix: a cell for each column
@@ -144,8 +144,8 @@ type operationView struct {
 	Place    place       `json:"place"`
 }
 
-// stepView is what each step keeps.
-type stepView struct {
+// keptView is what each step keeps.
+type keptView struct {
 	Rule   string `json:"rule"`
 	Reason string `json:"reason"`
 }
@@ -238,7 +238,7 @@ func viewOf(m *spec.Machine) *machineView {
 	view := &machineView{
 		Name: m.Name, Entity: m.Entity, Doc: m.Doc, Version: m.Version, Meaning: m.Hash,
 		RequestID: demand[m.RequestID], ExpectedRev: demand[m.ExpectedRev],
-		Fields: []fieldView{}, States: []stateView{}, Operations: []operationView{}, Forbidden: []forbiddenView{}, Steps: []stepView{},
+		Fields: []fieldView{}, States: []stateView{}, Operations: []operationView{}, Forbidden: []forbiddenView{}, Steps: []keptView{},
 	}
 	for _, f := range m.Fields {
 		view.Fields = append(view.Fields, fieldView{f.Name, typeText(f.Type) + defaultText(f), f.Doc, placeOf(f.Pos, f.Name)})
@@ -259,7 +259,7 @@ func viewOf(m *spec.Machine) *machineView {
 		view.Operations = append(view.Operations, operationOf(m, o))
 	}
 	for _, s := range m.Steps {
-		view.Steps = append(view.Steps, stepView{strings.Join(spec.FactTexts(s.When), " and "), s.Reason})
+		view.Steps = append(view.Steps, keptView{strings.Join(spec.FactTexts(s.When), " and "), s.Reason})
 	}
 	for _, f := range m.Forbidden {
 		view.Forbidden = append(view.Forbidden, forbiddenView{f.From.State.Name, f.To.State.Name, f.After, f.Reason, placeOf(f.Pos, "")})
