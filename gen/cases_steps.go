@@ -23,7 +23,13 @@ func (s search) steps() []stepped {
 	for _, f := range s.m.Kept() {
 		list = append(list, essential(s.pairs(f), func(x stepped) []string { return []string{x.shows} })...)
 	}
-	return list
+	seen := map[string]bool{} // one pair may show several rules
+	return slices.DeleteFunc(list, func(x stepped) bool {
+		key := fmt.Sprint(x.before.State.Name, x.before.Fields, x.after.Fields)
+		again := seen[key]
+		seen[key] = true
+		return again
+	})
 }
 
 // pairs are those among which steps chooses, for one rule. Before and after differ in one field.
@@ -88,14 +94,21 @@ func (s search) pairs(f *spec.Fact) []stepped {
 	return list
 }
 
-// stands says how the sides of a comparison stand to each other, which its operator does not tell.
+// stands says how the sides of a comparison stand to each other, which its operator does not
+// tell: whether they are equal, and which fields are there.
 func stands(m *spec.Machine, f *spec.Fact, before, after interp.Record) string {
+	text := ""
+	for _, t := range f.Names() {
+		if t.Field != nil && t.Field.Type.Optional {
+			text += fmt.Sprint(" ", interp.Keeps(m, &spec.Fact{Op: spec.Present, Left: t}, before, after))
+		}
+	}
 	if f.Op < spec.Lt || f.Op > spec.Ge {
-		return ""
+		return text
 	}
 	equal := *f
 	if equal.Op = spec.Eq; interp.Keeps(m, &equal, before, after) {
-		return " equal"
+		text += " equal"
 	}
-	return ""
+	return text
 }

@@ -278,7 +278,7 @@ func aside(m *spec.Machine, s oneStep, why string) (oneStep, bool) {
 	if s.from != nil {
 		other.before = apart(m, named(s.before, id), " "+id)
 	}
-	if !world.MustHold(m, other.after) || len(clashes(m, s.after, other.after)) > 0 {
+	if !world.MustHold(m, other.after) || s.from != nil && strays(m, other.before, other.after) || len(clashes(m, s.after, other.after)) > 0 {
 		return other, false
 	}
 	return other, s.from == nil || world.MustHold(m, other.before) && len(clashes(m, s.before, other.before))+len(clashes(m, s.after, other.before))+len(clashes(m, s.before, other.after)) == 0
@@ -291,7 +291,7 @@ func (p *prompt) attackStep(s oneStep, event literals) {
 		was := s.before.Value(p.m, f)
 		allowed := writes(s.op, f)
 		tried := map[bool]bool{}
-		done := func(less bool) bool { return tried[less] || p.bent[fmt.Sprint(s.way, f.Name, less)] > 2 }
+		done := func(wrong bool) bool { return tried[wrong] || p.bent[fmt.Sprint(s.way, f.Name, wrong)] > 2 }
 		for _, v := range append(p.k.Values(f), interp.Absent) {
 			if v.Kind == interp.KindString && grouped(p.m, f) { // apart from all others
 				v = interp.String(ownText(f.Type, v.Text+" "+s.after.ID))
@@ -301,13 +301,14 @@ func (p *prompt) attackStep(s oneStep, event literals) {
 				continue
 			}
 			less := less(p.m, f, v, was)
-			if !allowed && less || done(less) || f.Type.Kind == spec.KindSet && !less && len(v.Members()) <= len(was.Members()) {
+			wrong := less || strays(p.m, s.before, r)
+			if !allowed && wrong || done(wrong) || f.Type.Kind == spec.KindSet && !less && len(v.Members()) <= len(was.Members()) {
 				continue
 			}
-			tried[less] = true
-			p.bent[fmt.Sprint(s.way, f.Name, less)]++
+			tried[wrong] = true
+			p.bent[fmt.Sprint(s.way, f.Name, wrong)]++
 			what := fmt.Sprintf("%s: %s that becomes %s, it was %s", s, f.Name, v, was)
-			if allowed && !less {
+			if allowed && !wrong {
 				p.taken(what, logged, p.update(r.ID, p.row(r)))
 			} else {
 				p.refused(what, logged, p.update(r.ID, p.row(r)))

@@ -118,11 +118,17 @@ func fit(k *world.Cases, r interp.Record, to *spec.State, ops ...*spec.Operation
 				after = with(m, after, f, v)
 			}
 		}
-		if world.MustHold(m, after) {
+		if world.MustHold(m, after) && !strays(m, r, after) {
 			return after, true
 		}
 	}
 	return interp.Record{}, false
+}
+
+// strays reports whether a step breaks a rule over it.
+func strays(m *spec.Machine, before, after interp.Record) bool {
+	rule, _ := interp.Broken(m, before, after)
+	return rule != nil
 }
 
 // less reports whether a counter fell or a set lost a member in a way that no operation can.
