@@ -63,8 +63,8 @@ func TestAudit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, cents := range []int64{5, 9} {
-		call := fsm.Call{RequestID: fmt.Sprint("bid ", cents), Actor: "ann", ExpectedRev: int64(i) + 1}
-		if _, err := m.Bid(t.Context(), "a", BidInput{Amount: cents}, call); err != nil {
+		call := fsm.Call{RequestID: fmt.Sprint("bid ", cents), Actor: "ann"}
+		if _, err := m.Bid(t.Context(), fsm.Ref{ID: "a", Rev: int64(i) + 1}, BidInput{Amount: cents}, call); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -84,6 +84,7 @@ const (
 	OpFile    = "file"
 	OpUpgrade = "upgrade"
 	OpSell    = "sell"
+	OpUnlock  = "unlock"
 	OpSign    = "sign"
 	OpPay     = "pay"
 )
@@ -97,6 +98,7 @@ const (
 	EventFile    = "file"
 	EventUpgrade = "upgrade"
 	EventSell    = "sell"
+	EventUnlock  = "unlock"
 	EventSign    = "sign"
 	EventPay     = "pay"
 )
@@ -372,6 +374,19 @@ func (a *Auction) Sell(now time.Time) (Event, error) {
 	return a.step("sell", EventSell, &next, StateSold, now)
 }
 
+// Unlock keeps an Auction open.
+//
+// It sets locked to false.
+func (a *Auction) Unlock(now time.Time) (Event, error) {
+	if a.State != StateOpen {
+		return Event{}, a.refuseState("unlock", "open")
+	}
+	now = driver.Time(now)
+	next := *a
+	next.Locked = false
+	return a.step("unlock", EventUnlock, &next, a.State, now)
+}
+
 // Sign keeps an Auction sold.
 //
 // It adds the actor to signed.
@@ -432,7 +447,7 @@ func (a *Auction) Pay(in PayInput, now time.Time) (Event, error) {
 func (a Auction) Can(operation string) error {
 	possible, allowed := false, ""
 	switch operation {
-	case OpBid, OpExtend, OpUpgrade, OpSell:
+	case OpBid, OpExtend, OpUpgrade, OpSell, OpUnlock:
 		possible, allowed = a.State == StateOpen, "open"
 	case OpFile:
 		possible, allowed = a.State == StateOpen || a.State == StateSold, "open, sold"
@@ -447,7 +462,7 @@ func (a Auction) Can(operation string) error {
 
 // possibleIn has the operations that are possible in each state.
 var possibleIn = [...][]string{
-	StateOpen:   {OpBid, OpExtend, OpFile, OpUpgrade, OpSell},
+	StateOpen:   {OpBid, OpExtend, OpFile, OpUpgrade, OpSell, OpUnlock},
 	StateSold:   {OpFile, OpSign, OpPay},
 	StateClosed: {},
 }

@@ -131,6 +131,11 @@ func (j OpenAuction) File(ctx context.Context, in FileInput, c ...fsm.Call) erro
 	return j.held.EngineStay(ctx, fileCall(opFile, in, j.held.EngineCall(c)))
 }
 
+// Unlock keeps the Auction open; the handle holds the new revision.
+func (j OpenAuction) Unlock(ctx context.Context, c ...fsm.Call) error {
+	return j.held.EngineStay(ctx, unlockCall(opUnlock, j.held.EngineCall(c)))
+}
+
 // SoldAuction is the handle of an Auction that is sold.
 type SoldAuction struct {
 	handle

@@ -24,7 +24,7 @@ var schema = &driver.Schema{
 	Machine:     "steps",
 	Entity:      "Auction",
 	Version:     1,
-	Hash:        "19319d802e255c0a1fc500ff00d18428e0945a83aca38a3e46cab144e876c2d8",
+	Hash:        "66e5079ceaa819327306a1e44eed755100c887b3caec54b0bd2bdc3229feb091",
 	Table:       "steps",
 	Enforce:     "full",
 	RequestID:   driver.Required,
@@ -138,6 +138,13 @@ func (m *Machine) Upgrade(ctx context.Context, at fsm.Target, c fsm.Call) (Outco
 // It sets locked to true. It returns ErrNoBid unless leader is present.
 func (m *Machine) Sell(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, sellCall(opSell, c))
+}
+
+// Unlock keeps an Auction open.
+//
+// It sets locked to false.
+func (m *Machine) Unlock(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, unlockCall(opUnlock, c))
 }
 
 // Sign keeps an Auction sold.
@@ -274,6 +281,12 @@ var (
 		Moves: []fsmimpl.Move{{From: "open", To: "sold"}},
 	}
 
+	opUnlock = &fsmimpl.Operation[Auction]{
+		Name: "unlock", Stored: "unlock", Event: "unlock", By: fsmimpl.ByCaller,
+		From:  []string{"open"},
+		Moves: []fsmimpl.Move{{From: "open", To: "open"}},
+	}
+
 	opSign = &fsmimpl.Operation[Auction]{
 		Name: "sign", Stored: "sign", Event: "sign", By: fsmimpl.ByCaller,
 		From:      []string{"sold"},
@@ -297,7 +310,8 @@ var descriptor = fsmimpl.Descriptor[Auction]{
 	Check:  func(j *Auction) []fsm.Violation { return Check(*j) },
 	Moved:  func(before, after *Auction) string { return after.moved(before) },
 	Operations: []*fsmimpl.Operation[Auction]{
-		opStart, opBid, opExtend, opFile, opUpgrade, opSell, opSign, opPay,
+		opStart, opBid, opExtend, opFile, opUpgrade, opSell, opUnlock, opSign,
+		opPay,
 	},
 }
 
@@ -356,6 +370,13 @@ func sellCall(op *fsmimpl.Operation[Auction], c fsm.Call) fsmimpl.Call[Auction] 
 	return fsmimpl.Call[Auction]{
 		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Auction, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Sell(now)) },
+	}
+}
+
+func unlockCall(op *fsmimpl.Operation[Auction], c fsm.Call) fsmimpl.Call[Auction] {
+	return fsmimpl.Call[Auction]{
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Auction, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Unlock(now)) },
 	}
 }
 
