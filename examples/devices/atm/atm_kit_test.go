@@ -49,10 +49,12 @@ type testedPackage[R any] struct {
 	Stored   map[string]string // by operation: the value of its constant, where that is another one
 	Cases    []testCase
 	Checks   []testCheck
+	Steps    []testCheck // a record, what a step changes of it, and the rule over a step that this breaks
 	Ends     []testEnd
 	Errors   map[string]error // by their names in the specification
 	Words    []testVocabulary
 	Check    func(R) []Violation
+	Moved    func(before, after R) string // nil without rules over a step
 	Equal    func(a, b R) bool
 	Can      func(r R, operation string) error
 	Possible func(R) []string
@@ -72,7 +74,7 @@ func (p *testedPackage[R]) Run(t *testing.T) {
 	for _, kind := range []struct {
 		name string
 		test func(*testing.T)
-	}{{"words", p.words}, {"moves", p.moves}, {"cases", p.cases}, {"actors", p.actors}, {"checks", p.checks}} {
+	}{{"words", p.words}, {"moves", p.moves}, {"cases", p.cases}, {"actors", p.actors}, {"checks", p.checks}, {"steps", p.steps}} {
 		if !t.Run(kind.name, kind.test) {
 			return
 		}
@@ -258,6 +260,15 @@ func (p *testedPackage[R]) checks(t *testing.T) {
 	var none R
 	if got := testBroken(p.Check(none), "state"); got != "state" {
 		t.Errorf("a record in no state breaks %q, want state", got)
+	}
+}
+
+// steps looks at records before and after a step.
+func (p *testedPackage[R]) steps(t *testing.T) {
+	for _, c := range p.Steps {
+		if got := p.Moved(p.record(t, c.In, c.Given), p.record(t, c.In, c.Given, c.But)); got != c.Broken {
+			t.Errorf("%s and then %s breaks %q, want %q", c.Given, c.But, got, c.Broken)
+		}
 	}
 }
 
