@@ -317,12 +317,12 @@ func (s *store) peers(o *spec.Operation) (*jen.Statement, error) {
 				return err
 			}
 			for i := range group {
-				if of != nil && of[i].Right.Field != group[i] {
+				if i < len(of) && of[i].Right.Field != group[i] {
 					if values[i], err = s.memberValue(o, of[i]); err != nil {
 						return err
 					}
 				}
-				usesRecord = usesRecord || !creates(o) && (of == nil || of[i].Right.Field != nil)
+				usesRecord = usesRecord || !creates(o) && (i >= len(of) || of[i].Right.Field != nil)
 			}
 			text += ", Columns: " + stringsExpr(storedFields(group)) + ", Values: []any{" + strings.Join(values, ", ") + "}"
 		}
