@@ -32,42 +32,22 @@ func (s search) steps() []stepped {
 	})
 }
 
-// pairs are those among which steps chooses, for one rule. Before and after differ in one field.
+// pairs are those among which steps chooses, for one rule. Before and after differ in one of
+// its fields, and in what keeps the other rules.
 func (s search) pairs(f *spec.Fact) []stepped {
 	m := s.m
 	base := tried{before: s.soundRecord(m.States[0])}
-	var fields []*spec.Field
-	for _, x := range m.Fields {
-		if mentions(f, x) {
-			fields = append(fields, x)
-		}
-	}
+	fields := s.named(f)
 	around := spec.Leaves([]*spec.Fact{f})
-	values := func(x *spec.Field) []interp.Value {
-		is := func(t spec.Term) bool { return t.Field == x }
-		list := s.pool(base, x.Type, nil, is)
-		for _, leaf := range around { // what a rule compares with, and the number beside it
-			for _, t := range leaf.Names() {
-				if leaf.Reads(x) && t.Kind == spec.TermInt {
-					list = append(list, interp.Int(t.Int-1), interp.Int(t.Int), interp.Int(t.Int+1))
-				}
-			}
-		}
-		list = slices.DeleteFunc(list, func(v interp.Value) bool {
-			return v.Kind == interp.KindAbsent && !x.Type.Optional || v == interp.Word("") || v == interp.String("") || v.Num > spec.SumLimit ||
-				v.Num < 0 && x.Type.Kind != spec.KindInt
-		})
-		return list[:min(len(list), 8)]
-	}
 	var list []stepped
 	try := func(before interp.Record, x *spec.Field) {
-		for _, v := range values(x) {
+		for _, v := range s.beside(f, x, base.before) {
 			pair := stepped{before: before, after: before.With(m, x.Name, v)}
-			rule, other := interp.Broken(m, pair.before, pair.after)
-			if other != f && rule != nil {
-				continue // that one is shown by itself
+			broken, kept := s.repaired(f, &pair)
+			if !kept {
+				continue
 			}
-			if rule != nil {
+			if broken {
 				pair.broken = f.Text
 			}
 			for _, leaf := range around {
@@ -77,14 +57,14 @@ func (s search) pairs(f *spec.Fact) []stepped {
 		}
 	}
 	for _, x := range fields {
-		for _, v := range values(x) {
+		for _, v := range s.beside(f, x, base.before) {
 			before := base.before.With(m, x.Name, v)
 			for _, y := range fields {
 				try(before, y)
 			}
 			for _, y := range fields {
 				if y != x && len(fields) <= 3 {
-					for _, w := range values(y) {
+					for _, w := range s.beside(f, y, base.before) {
 						try(before.With(m, y.Name, w), x)
 					}
 				}
@@ -92,6 +72,69 @@ func (s search) pairs(f *spec.Fact) []stepped {
 		}
 	}
 	return list
+}
+
+// named lists the fields that a rule names.
+func (s search) named(f *spec.Fact) []*spec.Field {
+	var list []*spec.Field
+	for _, x := range s.m.Fields {
+		if mentions(f, x) {
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+// beside lists values of a field: those that a rule compares it with, the ones around them, and
+// those around what the record holds.
+func (s search) beside(f *spec.Fact, x *spec.Field, r interp.Record) []interp.Value {
+	list := s.pool(tried{before: r}, x.Type, nil, func(t spec.Term) bool { return t.Field == x })
+	around := func(n int64) { list = append(list, interp.Int(n-1), interp.Int(n), interp.Int(n+1)) }
+	for _, leaf := range spec.Leaves([]*spec.Fact{f}) {
+		for _, t := range leaf.Names() {
+			if leaf.Reads(x) && t.Kind == spec.TermInt {
+				around(t.Int)
+			}
+		}
+	}
+	if v := r.Value(s.m, x); v.Kind == interp.KindInt {
+		around(v.Num)
+	}
+	list = slices.DeleteFunc(list, func(v interp.Value) bool {
+		return v.Kind == interp.KindAbsent && !x.Type.Optional || v == interp.Word("") || v == interp.String("") || v.Num > spec.SumLimit ||
+			v.Num < 0 && x.Type.Kind != spec.KindInt
+	})
+	var once []interp.Value
+	for _, v := range list {
+		if !slices.Contains(once, v) {
+			once = append(once, v)
+		}
+	}
+	return once[:min(len(once), 10)]
+}
+
+// repaired changes other fields after the step until no other rule is broken before this one. It
+// reports whether this one is, and whether that could be done.
+func (s search) repaired(f *spec.Fact, pair *stepped) (broken, kept bool) {
+	for range len(s.m.Kept()) + 1 {
+		_, other := interp.Broken(s.m, pair.before, pair.after)
+		if other == nil || other == f {
+			return other == f, true
+		}
+		mended := false
+		for _, y := range s.named(other) {
+			for _, v := range s.beside(other, y, pair.before) {
+				after := pair.after.With(s.m, y.Name, v)
+				if !mended && !mentions(f, y) && interp.Keeps(s.m, other, pair.before, after) {
+					pair.after, mended = after, true
+				}
+			}
+		}
+		if !mended {
+			return false, false // that rule is shown by itself
+		}
+	}
+	return false, false
 }
 
 // stands says how the sides of a comparison stand to each other, which its operator does not
@@ -102,6 +145,14 @@ func stands(m *spec.Machine, f *spec.Fact, before, after interp.Record) string {
 		if t.Field != nil && t.Field.Type.Optional {
 			text += fmt.Sprint(" ", interp.Keeps(m, &spec.Fact{Op: spec.Present, Left: t}, before, after))
 		}
+	}
+	if k := f.Left.Field; f.Op == spec.Eq || f.Op == spec.Ne {
+		if k != nil && slices.Contains([]spec.Kind{spec.KindInt, spec.KindCounter, spec.KindSequence, spec.KindTime}, k.Type.Kind) {
+			less := *f
+			less.Op = spec.Lt
+			text += fmt.Sprint(" ", interp.Keeps(m, &less, before, after))
+		}
+		return text
 	}
 	if f.Op < spec.Lt || f.Op > spec.Ge {
 		return text

@@ -449,12 +449,32 @@ func (s *schemaText) fact(f *spec.Fact, row string) string {
 	case spec.Covers:
 		parts = append(parts, s.d.covers(left, right))
 	default:
-		parts = append(parts, left+" "+operators[f.Op]+" "+right)
+		parts = append(parts, left+" "+operators[f.Op]+" "+inWordsOf(&f.Left, &f.Right, right))
 	}
 	if len(parts) == 1 {
 		return parts[0]
 	}
 	return "(" + strings.Join(parts, " AND ") + ")"
+}
+
+// inWordsOf is the second of two compared terms: where both are enums that store a word in
+// different ways, in the words that the first one stores.
+func inWordsOf(left, right *spec.Term, text string) string {
+	if left.Field == nil || right.Field == nil || right.Field.Type.Kind != spec.KindEnum {
+		return text
+	}
+	cases := ""
+	for _, v := range right.Field.Type.Values {
+		for _, w := range left.Field.Type.Values {
+			if v.Name == w.Name && v.Stored() != w.Stored() {
+				cases += " WHEN " + quoteText(v.Stored()) + " THEN " + quoteText(w.Stored())
+			}
+		}
+	}
+	if cases == "" {
+		return text
+	}
+	return "CASE " + text + cases + " ELSE " + text + " END"
 }
 
 // rowOf is the row that a term reads.

@@ -143,8 +143,15 @@ func (w *earlier) fact(f *spec.Fact) (string, bool) {
 		return left + " " + how, lok && (strings.HasPrefix(left, "input.") || w.named(left))
 	}
 	right, rok := w.term(f.Right)
-	return left + " " + strings.TrimSuffix(how, f.Right.Text) + right, lok && rok && (w.varies(f.Left) || w.varies(f.Right))
+	ok := lok && rok && (w.varies(f.Left) || w.varies(f.Right))
+	if word, turns := turned[f.Op]; turns && !w.varies(f.Left) { // a text that stands first is no YAML
+		return right + " " + word + " " + left, ok
+	}
+	return left + " " + strings.TrimSuffix(how, f.Right.Text) + right, ok
 }
+
+// turned are the comparisons from the other side.
+var turned = map[spec.FactOp]string{spec.Eq: "==", spec.Ne: "!=", spec.Lt: ">", spec.Le: ">=", spec.Gt: "<", spec.Ge: "<="}
 
 // named reports whether a text is a field that was named.
 func (w *earlier) named(text string) bool {

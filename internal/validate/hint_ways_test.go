@@ -437,6 +437,7 @@ var ways = []way{
 		*in(x.root, "unique", "one") = *value(x.a[1])
 		return true
 	})),
+	says("write `fewer: {than: 1, ...}`: an index cannot tell which group the call means").weaker().by(fewer),
 	says("write `fewer: {than: 1, ...}` when several are allowed there").weaker().by(fewer),
 	says("write `fewer: {than: 1, ...}`: <> leads there without the guard, so several are allowed").weaker().by(fewer),
 	says("write `same: []` in <>").by(tree(func(x *place) bool {

@@ -278,7 +278,7 @@ func asks(op *spec.Operation, f *spec.Field, how spec.FactOp) bool {
 func asksActor(op *spec.Operation) bool {
 	named := func(x *spec.Fact) bool { _, ok := actorIn(x); return ok }
 	return slices.ContainsFunc(facts(op), named) ||
-		slices.ContainsFunc(op.Require, func(r *spec.Requirement) bool { return slices.ContainsFunc(r.Reads(), named) })
+		slices.ContainsFunc(op.Require, func(r *spec.Requirement) bool { return slices.ContainsFunc(r.When, named) }) // a guard that counts asks of nobody whose record this is
 }
 
 // handsOver reports whether an operation gives the record another owner.

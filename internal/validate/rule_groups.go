@@ -208,13 +208,16 @@ func backing(m *spec.Machine, g *spec.Guard) (same, other *spec.Unique) {
 
 func guardWithoutUnique(p *Pass) {
 	for _, g := range peers(p.Machine) {
-		if same, other := backing(p.Machine, g); !g.Peers.None || same != nil || other != nil {
+		if same, other := backing(p.Machine, g); !g.Peers.None || same != nil || other != nil && g.Peers.Own() {
 			continue // with another key: FSM507 speaks of it
 		}
 		hint := fmt.Sprintf("add `unique: {...: {fields: [%s], in: [%s], error: %s}}`, or write `fewer: {than: 1, ...}` when several are allowed there",
 			count.Key(g.Peers.Same), stateNames(g.Peers.In), g.Error)
 		if op := without(p.Machine, g); op != nil {
 			hint = fmt.Sprintf("write `fewer: {than: 1, ...}`: %s leads there without the guard, so several are allowed; else require it there and add a `unique`", op.Name)
+		}
+		if !g.Peers.Own() { // an index would keep more out than these
+			hint = "write `fewer: {than: 1, ...}`: an index cannot tell which group the call means"
 		}
 		p.report(finding{pos: g.Pos, mark: g.Name, hint: hint},
 			"%s has no matching `unique`: no index keeps a second record out of %s", g.Name, stateNames(g.Peers.In))
