@@ -15,7 +15,10 @@ import (
 	"github.com/fsmgen/fsmgen/spec"
 )
 
-// docBlock is one fenced block of SPEC.md.
+// docs are the pages about the language, in ../../spec: the guide, the reference and the fine print.
+var docs = []string{"GUIDE.md", "SPEC.md", "FINEPRINT.md"}
+
+// docBlock is one fenced block of such a page.
 type docBlock struct {
 	line     int    // of the fence
 	fragment string // key that the block shows; empty for a complete machine
@@ -23,9 +26,9 @@ type docBlock struct {
 	text     string
 }
 
-func readDoc(t *testing.T) string {
+func readDoc(t *testing.T, page string) string {
 	t.Helper()
-	b, err := os.ReadFile("../../spec/SPEC.md")
+	b, err := os.ReadFile("../../spec/" + page)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,12 +36,12 @@ func readDoc(t *testing.T) string {
 }
 
 // docBlocks returns the YAML blocks; every other block must be marked as text.
-func docBlocks(t *testing.T, doc string) []docBlock {
+func docBlocks(t *testing.T, page string) []docBlock {
 	t.Helper()
 	var out []docBlock
 	var open *docBlock
 	other := false
-	for i, line := range strings.Split(doc, "\n") {
+	for i, line := range strings.Split(readDoc(t, page), "\n") {
 		info, isFence := strings.CutPrefix(line, "```")
 		switch {
 		case !isFence:
@@ -57,7 +60,7 @@ func docBlocks(t *testing.T, doc string) []docBlock {
 				continue
 			}
 			if len(words) == 0 || words[0] != "yaml" {
-				t.Fatalf("SPEC.md:%d: block %q is neither yaml nor text, so nothing runs it", i+1, info)
+				t.Fatalf("%s:%d: block %q is neither yaml nor text, so nothing runs it", page, i+1, info)
 			}
 			open = &docBlock{line: i + 1}
 			for _, w := range words[1:] {
@@ -67,13 +70,13 @@ func docBlocks(t *testing.T, doc string) []docBlock {
 				case "finding":
 					open.finding = value
 				default:
-					t.Fatalf("SPEC.md:%d: unknown mark %q", i+1, w)
+					t.Fatalf("%s:%d: unknown mark %q", page, i+1, w)
 				}
 			}
 		}
 	}
 	if open != nil || other {
-		t.Fatal("SPEC.md: the last block is not closed")
+		t.Fatalf("%s: the last block is not closed", page)
 	}
 	return out
 }
@@ -141,36 +144,55 @@ func join(list []part) string {
 
 func TestSpecDocBlocks(t *testing.T) {
 	t.Parallel()
-	blocks := docBlocks(t, readDoc(t))
-	if len(blocks) < 40 || blocks[0].fragment != "" || blocks[0].finding != "" {
-		t.Fatalf("SPEC.md has %d blocks, and the first must be the complete machine that fragments stand for", len(blocks))
-	}
-	for _, b := range blocks {
-		t.Run(fmt.Sprintf("line%d", b.line), func(t *testing.T) {
+	for page, least := range map[string]int{"GUIDE.md": 20, "SPEC.md": 40, "FINEPRINT.md": 0} {
+		t.Run(page, func(t *testing.T) {
 			t.Parallel()
-			text := b.text
-			if b.fragment != "" {
-				if !regexp.MustCompile(`(?m)(^|[\s{])` + b.fragment + `:`).MatchString(b.text) {
-					t.Errorf("SPEC.md:%d: the fragment does not show %q", b.line, b.fragment)
-				}
-				text = complete(blocks[0].text, b.text)
+			blocks := docBlocks(t, page)
+			if len(blocks) < least || len(blocks) > 0 && (blocks[0].fragment != "" || blocks[0].finding != "") {
+				t.Fatalf("%s has %d blocks, and the first must be the complete machine that fragments stand for", page, len(blocks))
 			}
-			_, found := validate.Source("SPEC.yaml", []byte(text))
-			found = slices.DeleteFunc(found, func(d spec.Diagnostic) bool { return d.Severity == spec.Info })
-			if b.finding == "" {
-				if len(found) > 0 {
-					t.Errorf("SPEC.md:%d: findings:\n%v\nin\n%s", b.line, found, text)
-				}
-				return
-			}
-			var codes []string
-			for _, d := range found {
-				codes = append(codes, d.Code)
-			}
-			if diff := cmp.Diff([]string{b.finding}, slices.Compact(codes)); diff != "" {
-				t.Errorf("SPEC.md:%d: findings (-want +got):\n%s%v", b.line, diff, found)
+			for _, b := range blocks {
+				t.Run(fmt.Sprintf("line%d", b.line), func(t *testing.T) {
+					t.Parallel()
+					tryBlock(t, page, blocks[0].text, b)
+				})
 			}
 		})
+	}
+}
+
+// tryBlock holds one block, beside the first of its page, to the finding that it names, or to none.
+func tryBlock(t *testing.T, page, base string, b docBlock) {
+	t.Helper()
+	text := b.text
+	if b.fragment != "" {
+		if !regexp.MustCompile(`(?m)(^|[\s{])` + b.fragment + `:`).MatchString(b.text) {
+			t.Errorf("%s:%d: the fragment does not show %q", page, b.line, b.fragment)
+		}
+		text = complete(base, b.text)
+	}
+	_, found := validate.Source("SPEC.yaml", []byte(text))
+	found = slices.DeleteFunc(found, func(d spec.Diagnostic) bool { return d.Severity == spec.Info })
+	if b.finding == "" {
+		if len(found) > 0 {
+			t.Errorf("%s:%d: findings:\n%v\nin\n%s", page, b.line, found, text)
+		}
+		return
+	}
+	var codes []string
+	for _, d := range found {
+		codes = append(codes, d.Code)
+	}
+	if diff := cmp.Diff([]string{b.finding}, slices.Compact(codes)); diff != "" {
+		t.Errorf("%s:%d: findings (-want +got):\n%s%v", page, b.line, diff, found)
+	}
+}
+
+// TestGuideIsShort: the guide is read in twenty minutes.
+func TestGuideIsShort(t *testing.T) {
+	t.Parallel()
+	if n := len(strings.Fields(readDoc(t, "GUIDE.md"))); n > 4500 {
+		t.Errorf("GUIDE.md has %d words; what few readers need belongs in the reference", n)
 	}
 }
 
@@ -190,8 +212,8 @@ func TestSpecDocFragmentMerge(t *testing.T) {
 // mapping, and looks for each in the section about it.
 func TestSpecDocNamesEveryKey(t *testing.T) {
 	t.Parallel()
-	doc := readDoc(t)
-	blocks := docBlocks(t, doc)
+	doc := readDoc(t, "SPEC.md")
+	blocks := docBlocks(t, "SPEC.md")
 	tests := []struct{ what, fragment, section string }{
 		{"root", "qqqq: 1\n", ""},
 		{"requests", "requests: {qqqq: 1}\n", "## Head of the file"},
@@ -263,49 +285,56 @@ func docSection(doc, heading string) string {
 	return rest[:end[0]]
 }
 
-// TestSpecDocFindings holds the codes on the page to the rules that exist: each
+// TestSpecDocFindings holds the codes on the pages to the rules that exist: each
 // rule stands in a section, and no code is made up.
 func TestSpecDocFindings(t *testing.T) {
 	t.Parallel()
 	named := map[string]bool{}
-	for _, code := range regexp.MustCompile(`\bFSM\d{3}\b`).FindAllString(readDoc(t), -1) {
-		named[code] = true
-		if _, ok := validate.Explain(code); !ok {
-			t.Errorf("SPEC.md names %s, which is no rule", code)
+	for _, page := range docs {
+		for _, code := range regexp.MustCompile(`\bFSM\d{3}\b`).FindAllString(readDoc(t, page), -1) {
+			named[code] = named[code] || page != "GUIDE.md"
+			if _, ok := validate.Explain(code); !ok {
+				t.Errorf("%s names %s, which is no rule", page, code)
+			}
 		}
 	}
 	for _, r := range validate.Rules {
 		if !named[r.Code] {
-			t.Errorf("SPEC.md does not name %s (%s)", r.Code, r.Name)
+			t.Errorf("neither SPEC.md nor FINEPRINT.md names %s (%s)", r.Code, r.Name)
 		}
 	}
 }
 
-// TestSpecDocLinks holds the links within the page to its headings.
+// TestSpecDocLinks holds the links of the pages to their headings and to files.
 func TestSpecDocLinks(t *testing.T) {
 	t.Parallel()
-	doc := readDoc(t)
 	anchors := map[string]bool{}
 	drop := regexp.MustCompile(`[^a-z0-9_ -]`)
-	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(doc, -1) {
-		a := strings.ReplaceAll(drop.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-")
-		if anchors[a] {
-			t.Errorf("SPEC.md: two headings have the anchor #%s", a)
-		}
-		anchors[a] = true
-	}
-	links := regexp.MustCompile(`\]\(#([^)]*)\)`).FindAllStringSubmatch(doc, -1)
-	if len(links) < 30 {
-		t.Errorf("SPEC.md has %d links; is the table of contents gone?", len(links))
-	}
-	for _, m := range links {
-		if !anchors[m[1]] {
-			t.Errorf("SPEC.md: no heading has the anchor #%s", m[1])
+	for _, page := range docs {
+		for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(readDoc(t, page), -1) {
+			a := page + "#" + strings.ReplaceAll(drop.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-")
+			if anchors[a] {
+				t.Errorf("two headings have the anchor %s", a)
+			}
+			anchors[a] = true
 		}
 	}
-	for _, m := range regexp.MustCompile(`\]\(([^#)][^)]*)\)`).FindAllStringSubmatch(doc, -1) {
-		if _, err := os.Stat(filepath.Join("..", "..", "spec", m[1])); err != nil && !strings.Contains(m[1], "://") {
-			t.Errorf("SPEC.md links to %s, which is not there", m[1])
+	for _, page := range docs {
+		links := regexp.MustCompile(`\]\(([^)]*)\)`).FindAllStringSubmatch(readDoc(t, page), -1)
+		if page == "SPEC.md" && len(links) < 30 {
+			t.Errorf("SPEC.md has %d links; is the table of contents gone?", len(links))
+		}
+		for _, m := range links {
+			file, anchor, within := strings.Cut(m[1], "#")
+			if file == "" {
+				file = page
+			}
+			if within && slices.Contains(docs, file) && !anchors[file+"#"+anchor] {
+				t.Errorf("%s: no heading has the anchor %s", page, m[1])
+			}
+			if _, err := os.Stat(filepath.Join("..", "..", "spec", file)); err != nil && !strings.Contains(m[1], "://") {
+				t.Errorf("%s links to %s, which is not there", page, m[1])
+			}
 		}
 	}
 }

@@ -9,18 +9,18 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
 
-// The reference names every code of a refusal, with what its Retry says.
+// The fine print names every code of a refusal, with what its Retry says.
 func TestSpecNamesEveryCode(t *testing.T) {
 	source, err := os.ReadFile("../../../runtime/errors.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	reference, err := os.ReadFile("../../../spec/SPEC.md")
+	page, err := os.ReadFile("../../../spec/FINEPRINT.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(reference), "\n### Refusals\n")
-	section, _, _ = strings.Cut(section, "\n### ")
+	_, section, _ := strings.Cut(string(page), "\n## Refusals\n")
+	section, _, _ = strings.Cut(section, "\n## ")
 	advice := map[fsm.Retry]string{fsm.GiveUp: "give up", fsm.ReadAgain: "read again", fsm.SameCall: "same call"}
 	codes := regexp.MustCompile(`Err\w+ +Code = "(\w+)"`).FindAllStringSubmatch(string(source), -1)
 	if len(codes) < 20 {
@@ -35,11 +35,11 @@ func TestSpecNamesEveryCode(t *testing.T) {
 				continue
 			}
 			if found = true; strings.TrimSpace(cells[3]) != want {
-				t.Errorf("SPEC.md says %q for the code %s, its Retry says %q", strings.TrimSpace(cells[3]), m[1], want)
+				t.Errorf("FINEPRINT.md says %q for the code %s, its Retry says %q", strings.TrimSpace(cells[3]), m[1], want)
 			}
 		}
 		if !found {
-			t.Errorf("SPEC.md, section Refusals, does not name the code %s (%s)", m[1], want)
+			t.Errorf("FINEPRINT.md, section Refusals, does not name the code %s (%s)", m[1], want)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func documents(t *testing.T, patterns ...string) []string {
 func TestWords(t *testing.T) {
 	t.Parallel()
 	for _, name := range documents(t, "README.md", "ARCHITECTURE.md", "CONTRACT.md", "CONTRIBUTING.md", "SCALING.md", "SECURITY.md",
-		"spec/SPEC.md", "runtime/postgres/STANDBY.md", "docs/*.md", "docs/decisions/*.md") {
+		"spec/*.md", "runtime/postgres/STANDBY.md", "docs/*.md", "docs/decisions/*.md") {
 		for _, word := range unplain.FindAllString(prose(read(t, name)), -1) {
 			t.Errorf("%s: %q is not plain English", name, word)
 		}
