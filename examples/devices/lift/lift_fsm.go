@@ -298,20 +298,18 @@ func (l *Lift) Call(in CallInput) (Event, error) {
 // The first of these that fits is taken:
 //   - if it was up, floor == 1 and want2 == true: to open; it sets floor to 2,
 //     want2 to false and until to now + 4s
-//   - if it was up and floor == 1: it stays where it is; it sets floor to 2
 //   - if it was up, floor == 2 and want3 == true: to open; it sets floor to 3,
 //     want3 to false and until to now + 4s
-//   - if it was up and floor == 2: it stays where it is; it sets floor to 3
-//   - if it was up: to open; it sets floor to 4, want4 to false and until to
-//     now + 4s
+//   - if it was up and floor == 3: to open; it sets floor to 4, want4 to false
+//     and until to now + 4s
+//   - if it was up: it stays where it is; it sets floor to floor + 1
 //   - if it was down, floor == 4 and want3 == true: to open; it sets floor to
 //     3, want3 to false and until to now + 4s
-//   - if it was down and floor == 4: it stays where it is; it sets floor to 3
 //   - if it was down, floor == 3 and want2 == true: to open; it sets floor to
 //     2, want2 to false and until to now + 4s
-//   - if it was down and floor == 3: it stays where it is; it sets floor to 2
-//   - if it was down: to open; it sets floor to 1, want1 to false and until to
-//     now + 4s
+//   - if it was down and floor == 2: to open; it sets floor to 1, want1 to
+//     false and until to now + 4s
+//   - if it was down: it stays where it is; it sets floor to floor - 1
 //
 // [Effects.MotorOff] is asked for, where it leaves moving. [Effects.DoorOpen]
 // is asked for, where it enters open.
@@ -330,10 +328,6 @@ func (l *Lift) Reach(now time.Time) (Event, error) {
 		next.Want2 = false
 		next.Until = now.Add(4 * time.Second)
 		return l.step("reach", EventReach, &next, StateOpen)
-	case l.State == StateUp && l.Floor == 1:
-		next := *l
-		next.Floor = 2
-		return l.step("reach", EventReach, &next, l.State)
 	case l.State == StateUp && l.Floor == 2 && l.Want3:
 		if !inYears(now.Add(4 * time.Second)) {
 			return Event{}, l.refuseRule("reach", ErrOverflow, "until")
@@ -343,11 +337,7 @@ func (l *Lift) Reach(now time.Time) (Event, error) {
 		next.Want3 = false
 		next.Until = now.Add(4 * time.Second)
 		return l.step("reach", EventReach, &next, StateOpen)
-	case l.State == StateUp && l.Floor == 2:
-		next := *l
-		next.Floor = 3
-		return l.step("reach", EventReach, &next, l.State)
-	case l.State == StateUp:
+	case l.State == StateUp && l.Floor == 3:
 		if !inYears(now.Add(4 * time.Second)) {
 			return Event{}, l.refuseRule("reach", ErrOverflow, "until")
 		}
@@ -356,6 +346,10 @@ func (l *Lift) Reach(now time.Time) (Event, error) {
 		next.Want4 = false
 		next.Until = now.Add(4 * time.Second)
 		return l.step("reach", EventReach, &next, StateOpen)
+	case l.State == StateUp:
+		next := *l
+		next.Floor = l.Floor + 1
+		return l.step("reach", EventReach, &next, l.State)
 	case l.State == StateDown && l.Floor == 4 && l.Want3:
 		if !inYears(now.Add(4 * time.Second)) {
 			return Event{}, l.refuseRule("reach", ErrOverflow, "until")
@@ -365,10 +359,6 @@ func (l *Lift) Reach(now time.Time) (Event, error) {
 		next.Want3 = false
 		next.Until = now.Add(4 * time.Second)
 		return l.step("reach", EventReach, &next, StateOpen)
-	case l.State == StateDown && l.Floor == 4:
-		next := *l
-		next.Floor = 3
-		return l.step("reach", EventReach, &next, l.State)
 	case l.State == StateDown && l.Floor == 3 && l.Want2:
 		if !inYears(now.Add(4 * time.Second)) {
 			return Event{}, l.refuseRule("reach", ErrOverflow, "until")
@@ -378,11 +368,7 @@ func (l *Lift) Reach(now time.Time) (Event, error) {
 		next.Want2 = false
 		next.Until = now.Add(4 * time.Second)
 		return l.step("reach", EventReach, &next, StateOpen)
-	case l.State == StateDown && l.Floor == 3:
-		next := *l
-		next.Floor = 2
-		return l.step("reach", EventReach, &next, l.State)
-	default:
+	case l.State == StateDown && l.Floor == 2:
 		if !inYears(now.Add(4 * time.Second)) {
 			return Event{}, l.refuseRule("reach", ErrOverflow, "until")
 		}
@@ -391,6 +377,10 @@ func (l *Lift) Reach(now time.Time) (Event, error) {
 		next.Want1 = false
 		next.Until = now.Add(4 * time.Second)
 		return l.step("reach", EventReach, &next, StateOpen)
+	default:
+		next := *l
+		next.Floor = l.Floor - 1
+		return l.step("reach", EventReach, &next, l.State)
 	}
 }
 

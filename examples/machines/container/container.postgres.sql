@@ -484,5 +484,5 @@ $fsm$;
 -- section: meta
 
 INSERT INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('container', 1, '9b17616a7c56c081c61faa1ecb6b43057e5f8d5e2db2cb644081f3a53b710a54', 'full', 'postgres')
+VALUES ('container', 1, 'dc1271bf1b9f81c11199a94f713413cfceaf080d5c964e32dbf2bda22aad559d', 'full', 'postgres')
 ON CONFLICT ("machine") DO NOTHING;

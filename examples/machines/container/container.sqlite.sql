@@ -369,9 +369,9 @@ CREATE TABLE IF NOT EXISTS "fsm_made" (
     "schema" TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
-SELECT 'container', '9b17616a7c56c081c61faa1ecb6b43057e5f8d5e2db2cb644081f3a53b710a54', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+SELECT 'container', 'dc1271bf1b9f81c11199a94f713413cfceaf080d5c964e32dbf2bda22aad559d', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
 WHERE "tbl_name" IN ('container', 'container_events', 'container_outbox', 'container_groups')
     AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'container');
 
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('container', 1, '9b17616a7c56c081c61faa1ecb6b43057e5f8d5e2db2cb644081f3a53b710a54', 'full', 'sqlite');
+VALUES ('container', 1, 'dc1271bf1b9f81c11199a94f713413cfceaf080d5c964e32dbf2bda22aad559d', 'full', 'sqlite');

@@ -197,12 +197,12 @@ func testCreateInput(c fsmcases.Call) CreateInput {
 // testEffects notes what is performed.
 type testEffects struct{ fx *fsmcases.Effects }
 
-func (x testEffects) MakeEnvironment(ctx context.Context, r Container, key string, e fsm.Event) error {
-	return x.fx.Perform("make_environment", r.Ref(), key, e, nil)
-}
-
 func (x testEffects) UndoEnvironment(ctx context.Context, r Container, key string, e fsm.Event) error {
 	return x.fx.Perform("undo_environment", r.Ref(), key, e, nil)
+}
+
+func (x testEffects) MakeEnvironment(ctx context.Context, r Container, key string, e fsm.Event) error {
+	return x.fx.Perform("make_environment", r.Ref(), key, e, nil)
 }
 
 func (x testEffects) RunProgram(ctx context.Context, r Container, key string, e fsm.Event) error {

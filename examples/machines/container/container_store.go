@@ -25,7 +25,7 @@ var schema = &driver.Schema{
 	Machine:     "container",
 	Entity:      "Container",
 	Version:     1,
-	Hash:        "9b17616a7c56c081c61faa1ecb6b43057e5f8d5e2db2cb644081f3a53b710a54",
+	Hash:        "dc1271bf1b9f81c11199a94f713413cfceaf080d5c964e32dbf2bda22aad559d",
 	Table:       "container",
 	Enforce:     "full",
 	RequestID:   driver.Never,
@@ -57,15 +57,15 @@ type Outcome = fsm.Outcome[Container]
 
 // Effects does the work outside the record. The application implements it.
 type Effects interface {
+	// UndoEnvironment is the effect of entering deleted; key is made of
+	// machine, id, revision and name. It runs after the commit, at least once:
+	// again after an error and after a crash, so it must recognise a key that
+	// it has seen.
+	UndoEnvironment(ctx context.Context, c Container, key string, e fsm.Event) error
 	// MakeEnvironment is the effect of Create; key is made of machine, id,
 	// revision and name. It runs after the commit, at least once: again after
 	// an error and after a crash, so it must recognise a key that it has seen.
 	MakeEnvironment(ctx context.Context, c Container, key string, e fsm.Event) error
-	// UndoEnvironment is the effect of FailCreate, Destroy and Delete; key is
-	// made of machine, id, revision and name. It runs after the commit, at
-	// least once: again after an error and after a crash, so it must recognise
-	// a key that it has seen.
-	UndoEnvironment(ctx context.Context, c Container, key string, e fsm.Event) error
 	// RunProgram is the effect of Start; key is made of machine, id, revision
 	// and name. It runs after the commit, at least once: again after an error
 	// and after a crash, so it must recognise a key that it has seen.
@@ -75,6 +75,9 @@ type Effects interface {
 	// and after a crash, so it must recognise a key that it has seen.
 	SendSignal(ctx context.Context, c Container, key string, e fsm.Event) error
 }
+
+// enterDeleted is performed when a step enters deleted.
+var enterDeleted = []*fsmimpl.EffectInfo[Container]{{Name: "undo_environment"}}
 
 // Machine is the machine over a store. It is safe for use by any number of
 // goroutines.
@@ -101,11 +104,11 @@ func Open(ctx context.Context, store fsm.Store, effects Effects, opts ...fsm.Opt
 		return nil, errors.New("open container: the machine has effects, but none were handed in")
 	}
 	functions := map[string]fsmimpl.EffectFunc[Container]{
-		"make_environment": func(ctx context.Context, _ fsm.Tx, j Container, key string, e fsm.Event) error {
-			return effects.MakeEnvironment(ctx, j, key, e)
-		},
 		"undo_environment": func(ctx context.Context, _ fsm.Tx, j Container, key string, e fsm.Event) error {
 			return effects.UndoEnvironment(ctx, j, key, e)
+		},
+		"make_environment": func(ctx context.Context, _ fsm.Tx, j Container, key string, e fsm.Event) error {
+			return effects.MakeEnvironment(ctx, j, key, e)
 		},
 		"run_program": func(ctx context.Context, _ fsm.Tx, j Container, key string, e fsm.Event) error {
 			return effects.RunProgram(ctx, j, key, e)
@@ -156,7 +159,8 @@ func (m *Machine) FinishCreate(ctx context.Context, at fsm.Target, in FinishCrea
 // FailCreate moves a Container from creating to deleted. The environment, or
 // one of its hooks, failed; what was made is undone.
 //
-// [Effects.UndoEnvironment] is performed after the commit.
+// [Effects.UndoEnvironment] is performed after the commit, where it enters
+// deleted.
 func (m *Machine) FailCreate(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, failCreateCall(opFailCreate, c))
 }
@@ -181,7 +185,8 @@ func (m *Machine) FailStart(ctx context.Context, at fsm.Target, c fsm.Call) (Out
 // step 12 of the life cycle. The system runs it, without an actor; two runs at
 // one revision converge.
 //
-// [Effects.UndoEnvironment] is performed after the commit.
+// [Effects.UndoEnvironment] is performed after the commit, where it enters
+// deleted.
 func (m *Machine) Destroy(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, destroyCall(opDestroy, c))
 }
@@ -205,7 +210,8 @@ func (m *Machine) Exit(ctx context.Context, at fsm.Target, in ExitInput, c fsm.C
 // Delete moves a Container from stopped to deleted. It undoes what create made
 // and runs the poststop hooks.
 //
-// [Effects.UndoEnvironment] is performed after the commit.
+// [Effects.UndoEnvironment] is performed after the commit, where it enters
+// deleted.
 func (m *Machine) Delete(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, deleteCall(opDelete, c))
 }
@@ -317,9 +323,9 @@ var (
 
 	opFailCreate = &fsmimpl.Operation[Container]{
 		Name: "fail_create", Stored: "fail_create", Event: "create_failed", By: fsmimpl.ByCaller,
-		From:  []string{"creating"},
-		Moves: []fsmimpl.Move{{From: "creating", To: "deleted"}},
-		Asks:  []*fsmimpl.EffectInfo[Container]{{Name: "undo_environment"}},
+		From:   []string{"creating"},
+		Moves:  []fsmimpl.Move{{From: "creating", To: "deleted"}},
+		Places: []*fsmimpl.Place[Container]{{States: []string{"deleted"}, Enter: enterDeleted}},
 	}
 
 	opStart = &fsmimpl.Operation[Container]{
@@ -338,9 +344,9 @@ var (
 
 	opDestroy = &fsmimpl.Operation[Container]{
 		Name: "destroy", Stored: "destroy", Event: "destroyed", By: fsmimpl.BySystem,
-		From:  []string{"stopped"},
-		Moves: []fsmimpl.Move{{From: "stopped", To: "deleted"}},
-		Asks:  []*fsmimpl.EffectInfo[Container]{{Name: "undo_environment"}},
+		From:   []string{"stopped"},
+		Moves:  []fsmimpl.Move{{From: "stopped", To: "deleted"}},
+		Places: []*fsmimpl.Place[Container]{{States: []string{"deleted"}, Enter: enterDeleted}},
 		System: func(*Container, time.Time) (fsmimpl.Call[Container], error) {
 			return destroyCall(nil, fsm.Call{}), nil
 		},
@@ -362,9 +368,9 @@ var (
 
 	opDelete = &fsmimpl.Operation[Container]{
 		Name: "delete", Stored: "delete", Event: "deleted", By: fsmimpl.ByCaller,
-		From:  []string{"stopped"},
-		Moves: []fsmimpl.Move{{From: "stopped", To: "deleted"}},
-		Asks:  []*fsmimpl.EffectInfo[Container]{{Name: "undo_environment"}},
+		From:   []string{"stopped"},
+		Moves:  []fsmimpl.Move{{From: "stopped", To: "deleted"}},
+		Places: []*fsmimpl.Place[Container]{{States: []string{"deleted"}, Enter: enterDeleted}},
 	}
 )
 

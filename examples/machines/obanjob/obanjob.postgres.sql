@@ -75,10 +75,9 @@ CREATE TABLE IF NOT EXISTS "obanjob" (
     CONSTRAINT "state is known" CHECK ("state" IN ('scheduled', 'available', 'executing', 'retryable', 'completed', 'cancelled', 'discarded')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "priority is from 0 to 9" CHECK ("priority" BETWEEN 0 AND 9),
-    CONSTRAINT "max_attempts is a count" CHECK ("max_attempts" >= 0),
+    CONSTRAINT "max_attempts is from 1 to 1152921504606846976" CHECK ("max_attempts" BETWEEN 1 AND 1152921504606846976),
     CONSTRAINT "attempt is a count" CHECK ("attempt" >= 0),
     CONSTRAINT "invariant: attempt <= max_attempts" CHECK ("attempt" <= "max_attempts"),
-    CONSTRAINT "invariant: max_attempts >= 1" CHECK ("max_attempts" >= 1),
     -- scheduled: absent completed_at, cancelled_at, discarded_at; attempt <
     -- max_attempts
     CONSTRAINT "scheduled: absent completed_at, cancelled_at; 2 more" CHECK ("state" <> 'scheduled' OR ("completed_at" IS NULL AND "cancelled_at" IS NULL AND "discarded_at" IS NULL AND "attempt" < "max_attempts")),
@@ -456,9 +455,6 @@ BEGIN
     IF NEW."priority" IS DISTINCT FROM OLD."priority" THEN
         RAISE EXCEPTION 'fsm: obanjob: %: priority never changes after the creation', quote_literal(OLD."id") USING ERRCODE = 'FS004';
     END IF;
-    IF NEW."max_attempts" < OLD."max_attempts" THEN
-        RAISE EXCEPTION 'fsm: obanjob: %: max_attempts never falls', quote_literal(OLD."id") USING ERRCODE = 'FS004';
-    END IF;
     IF NEW."attempt" < OLD."attempt" THEN
         RAISE EXCEPTION 'fsm: obanjob: %: attempt never falls', quote_literal(OLD."id") USING ERRCODE = 'FS004';
     END IF;
@@ -615,5 +611,5 @@ $fsm$;
 -- section: meta
 
 INSERT INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('obanjob', 1, 'd370b487fb06aba8c1aa126350e9c0441ba56d0dcced3aa0ac1d43386a757156', 'full', 'postgres')
+VALUES ('obanjob', 1, '87a16753d315329dc9bc7a783bc939520decd1fafdd706d81de6b37a3aeca206', 'full', 'postgres')
 ON CONFLICT ("machine") DO NOTHING;

@@ -64,11 +64,10 @@ CREATE TABLE IF NOT EXISTS "obanjob" (
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "args is JSON" CHECK (json_valid(coalesce("args", 'null'))),
     CONSTRAINT "priority is from 0 to 9" CHECK ("priority" BETWEEN 0 AND 9),
-    CONSTRAINT "max_attempts is a count" CHECK ("max_attempts" >= 0),
+    CONSTRAINT "max_attempts is from 1 to 1152921504606846976" CHECK ("max_attempts" BETWEEN 1 AND 1152921504606846976),
     CONSTRAINT "attempt is a count" CHECK ("attempt" >= 0),
     CONSTRAINT "error is JSON" CHECK (json_valid(coalesce("error", 'null'))),
     CONSTRAINT "invariant: attempt <= max_attempts" CHECK ("attempt" <= "max_attempts"),
-    CONSTRAINT "invariant: max_attempts >= 1" CHECK ("max_attempts" >= 1),
     CONSTRAINT "scheduled: completed_at is absent" CHECK ("state" <> 'scheduled' OR "completed_at" IS NULL),
     CONSTRAINT "scheduled: cancelled_at is absent" CHECK ("state" <> 'scheduled' OR "cancelled_at" IS NULL),
     CONSTRAINT "scheduled: discarded_at is absent" CHECK ("state" <> 'scheduled' OR "discarded_at" IS NULL),
@@ -406,8 +405,6 @@ BEGIN
     WHERE NEW."args" IS NOT OLD."args";
     SELECT RAISE(ABORT, 'fsm: obanjob: priority never changes after the creation')
     WHERE NEW."priority" IS NOT OLD."priority";
-    SELECT RAISE(ABORT, 'fsm: obanjob: max_attempts never falls')
-    WHERE NEW."max_attempts" < OLD."max_attempts";
     SELECT RAISE(ABORT, 'fsm: obanjob: max_attempts is changed by snooze, retry only')
     WHERE NEW."max_attempts" IS NOT OLD."max_attempts"
       AND NOT EXISTS (SELECT 1 FROM "obanjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('snooze', 'retry'));
@@ -461,9 +458,9 @@ CREATE TABLE IF NOT EXISTS "fsm_made" (
     "schema" TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
-SELECT 'obanjob', 'd370b487fb06aba8c1aa126350e9c0441ba56d0dcced3aa0ac1d43386a757156', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+SELECT 'obanjob', '87a16753d315329dc9bc7a783bc939520decd1fafdd706d81de6b37a3aeca206', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
 WHERE "tbl_name" IN ('obanjob', 'obanjob_events', 'obanjob_outbox', 'obanjob_groups')
     AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'obanjob');
 
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('obanjob', 1, 'd370b487fb06aba8c1aa126350e9c0441ba56d0dcced3aa0ac1d43386a757156', 'full', 'sqlite');
+VALUES ('obanjob', 1, '87a16753d315329dc9bc7a783bc939520decd1fafdd706d81de6b37a3aeca206', 'full', 'sqlite');

@@ -9,7 +9,6 @@
 package obanjob
 
 import (
-	"math"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -140,9 +139,6 @@ const (
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
 var (
-	// ErrNoAttempts is the refusal of the guard may_be_tried
-	// (input.max_attempts >= 1).
-	ErrNoAttempts = fsmimpl.NewError("no_attempts", "no attempts")
 	// ErrOutOfAttempts is the refusal of the guard attempts_left (attempt <
 	// max_attempts).
 	ErrOutOfAttempts = fsmimpl.NewError("out_of_attempts", "out of attempts")
@@ -231,12 +227,19 @@ type Event struct {
 
 // InsertInput holds the inputs of Insert.
 type InsertInput struct {
-	Worker      string    // the module that does the work
-	Queue       string    // the queue that it waits in
-	Args        fsm.JSON  // what the worker is to do
-	Priority    int64     // 0 goes first; from 0 to 9
-	MaxAttempts int64     // how often the job may be tried; not negative
-	ScheduledAt time.Time // the instant from which the job may run
+	// Worker: the module that does the work.
+	Worker string
+	// Queue: the queue that it waits in.
+	Queue string
+	// Args: what the worker is to do.
+	Args fsm.JSON
+	// Priority: 0 goes first; from 0 to 9.
+	Priority int64
+	// MaxAttempts: how often the job may be tried; from 1 to
+	// 1152921504606846976.
+	MaxAttempts int64
+	// ScheduledAt: the instant from which the job may run.
+	ScheduledAt time.Time
 }
 
 // Insert makes a Job in state scheduled or available.
@@ -245,9 +248,6 @@ type InsertInput struct {
 //
 // It sets worker, queue, args, priority, max_attempts and scheduled_at to the
 // inputs.
-//
-// It is refused unless:
-//   - may_be_tried: input.max_attempts >= 1 (ErrNoAttempts)
 //
 // The first of these that fits is taken:
 //   - if now < input.scheduled_at: to scheduled
@@ -267,8 +267,8 @@ func Insert(id string, in InsertInput, now time.Time) (Job, Event, error) {
 	if in.Priority < 0 || in.Priority > 9 {
 		return Job{}, Event{}, j.refuseInput("insert", "priority", "expected 0 to 9")
 	}
-	if in.MaxAttempts < 0 {
-		return Job{}, Event{}, j.refuseInput("insert", "max_attempts", "expected 0 or more")
+	if in.MaxAttempts < 1 || in.MaxAttempts > 1152921504606846976 {
+		return Job{}, Event{}, j.refuseInput("insert", "max_attempts", "expected 1 to 1152921504606846976")
 	}
 	in.ScheduledAt = driver.Time(in.ScheduledAt)
 	if err := fsmimpl.CheckTime(in.ScheduledAt); err != nil {
@@ -276,9 +276,6 @@ func Insert(id string, in InsertInput, now time.Time) (Job, Event, error) {
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Job{}, Event{}, j.refuseInput("insert", "id", err.Error())
-	}
-	if in.MaxAttempts < 1 {
-		return Job{}, Event{}, j.refuseGuard("insert", "may_be_tried", "", ErrNoAttempts, "input.max_attempts", in.MaxAttempts)
 	}
 	switch {
 	case now.Before(in.ScheduledAt):
@@ -424,7 +421,7 @@ type SnoozeInput struct {
 //
 // The worker asks to be called again later; that costs no attempt.
 //
-// It sets scheduled_at to the input and adds 1 to max_attempts.
+// It sets scheduled_at to the input and max_attempts to max_attempts + 1.
 func (j *Job) Snooze(in SnoozeInput, now time.Time) (Event, error) {
 	in.ScheduledAt = driver.Time(in.ScheduledAt)
 	if err := fsmimpl.CheckTime(in.ScheduledAt); err != nil {
@@ -434,12 +431,12 @@ func (j *Job) Snooze(in SnoozeInput, now time.Time) (Event, error) {
 		return Event{}, j.refuseState("snooze", "executing")
 	}
 	now = driver.Time(now)
-	if j.MaxAttempts == math.MaxInt64 {
+	if j.MaxAttempts+1 > 1152921504606846976 {
 		return Event{}, j.refuseRule("snooze", fsm.ErrOverflow, "max_attempts")
 	}
 	next := *j
 	next.ScheduledAt = in.ScheduledAt
-	next.MaxAttempts++
+	next.MaxAttempts = j.MaxAttempts + 1
 	return j.step("snooze", EventSnoozed, &next, StateScheduled, now)
 }
 
@@ -524,7 +521,8 @@ func (j *Job) Cancel(now time.Time) (Event, error) {
 // discarded_at.
 //
 // The first of these that fits is taken:
-//   - if attempt >= max_attempts: to available; it adds 1 to max_attempts
+//   - if attempt >= max_attempts: to available; it sets max_attempts to
+//     max_attempts + 1
 //   - otherwise: to available
 //
 // In available and executing the call is recorded and changes nothing.
@@ -542,7 +540,7 @@ func (j *Job) Retry(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch {
 	case j.Attempt >= j.MaxAttempts:
-		if j.MaxAttempts == math.MaxInt64 {
+		if j.MaxAttempts+1 > 1152921504606846976 {
 			return Event{}, j.refuseRule("retry", fsm.ErrOverflow, "max_attempts")
 		}
 		next := *j
@@ -550,7 +548,7 @@ func (j *Job) Retry(now time.Time) (Event, error) {
 		next.CompletedAt = fsm.Optional[time.Time]{}
 		next.CancelledAt = fsm.Optional[time.Time]{}
 		next.DiscardedAt = fsm.Optional[time.Time]{}
-		next.MaxAttempts++
+		next.MaxAttempts = j.MaxAttempts + 1
 		return j.step("retry", EventRetried, &next, StateAvailable, now)
 	default:
 		next := *j
@@ -638,9 +636,6 @@ func Check(j Job) []fsm.Violation {
 	if !j.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if j.MaxAttempts < 0 {
-		found = append(found, fsm.Violation{Rule: "max_attempts", Must: true})
-	}
 	if j.Attempt < 0 {
 		found = append(found, fsm.Violation{Rule: "attempt", Must: true})
 	}
@@ -657,13 +652,15 @@ func (j *Job) rules(broken func(rule string, must bool) bool) bool {
 	if (j.Priority < 0 || j.Priority > 9) && !broken("priority", true) {
 		return false
 	}
+	if (j.MaxAttempts < 1 || j.MaxAttempts > 1152921504606846976) && !broken("max_attempts", true) {
+		return false
+	}
 	switch j.State {
 	case StateScheduled, StateAvailable:
 		return (!j.CompletedAt.Present() || broken("completed_at is absent", true)) &&
 			(!j.CancelledAt.Present() || broken("cancelled_at is absent", true)) &&
 			(!j.DiscardedAt.Present() || broken("discarded_at is absent", true)) &&
 			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
-			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true)) &&
 			(j.Attempt < j.MaxAttempts || broken("attempt < max_attempts", true))
 	case StateExecuting:
 		return (j.AttemptedAt.Present() || broken("attempted_at is present", true)) &&
@@ -672,7 +669,6 @@ func (j *Job) rules(broken func(rule string, must bool) bool) bool {
 			(!j.CancelledAt.Present() || broken("cancelled_at is absent", true)) &&
 			(!j.DiscardedAt.Present() || broken("discarded_at is absent", true)) &&
 			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
-			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true)) &&
 			(j.Attempt >= 1 || broken("attempt >= 1", true))
 	case StateRetryable:
 		return (j.AttemptedAt.Present() || broken("attempted_at is present", true)) &&
@@ -681,7 +677,6 @@ func (j *Job) rules(broken func(rule string, must bool) bool) bool {
 			(!j.CancelledAt.Present() || broken("cancelled_at is absent", true)) &&
 			(!j.DiscardedAt.Present() || broken("discarded_at is absent", true)) &&
 			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
-			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true)) &&
 			(j.Attempt >= 1 || broken("attempt >= 1", true)) &&
 			(j.Attempt < j.MaxAttempts || broken("attempt < max_attempts", true))
 	case StateCompleted:
@@ -689,20 +684,17 @@ func (j *Job) rules(broken func(rule string, must bool) bool) bool {
 			(j.CompletedAt.Present() || broken("completed_at is present", true)) &&
 			(!j.CancelledAt.Present() || broken("cancelled_at is absent", true)) &&
 			(!j.DiscardedAt.Present() || broken("discarded_at is absent", true)) &&
-			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
-			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true))
+			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true))
 	case StateCancelled:
 		return (j.CancelledAt.Present() || broken("cancelled_at is present", true)) &&
 			(!j.CompletedAt.Present() || broken("completed_at is absent", true)) &&
 			(!j.DiscardedAt.Present() || broken("discarded_at is absent", true)) &&
-			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
-			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true))
+			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true))
 	case StateDiscarded:
 		return (j.DiscardedAt.Present() || broken("discarded_at is present", true)) &&
 			(!j.CompletedAt.Present() || broken("completed_at is absent", true)) &&
 			(!j.CancelledAt.Present() || broken("cancelled_at is absent", true)) &&
-			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
-			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true))
+			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true))
 	}
 	return true
 }

@@ -24,7 +24,7 @@ var schema = &driver.Schema{
 	Machine:     "obanjob",
 	Entity:      "Job",
 	Version:     1,
-	Hash:        "d370b487fb06aba8c1aa126350e9c0441ba56d0dcced3aa0ac1d43386a757156",
+	Hash:        "87a16753d315329dc9bc7a783bc939520decd1fafdd706d81de6b37a3aeca206",
 	Table:       "obanjob",
 	Enforce:     "full",
 	RequestID:   driver.Required,
@@ -34,7 +34,7 @@ var schema = &driver.Schema{
 		{Name: "queue", Stored: "queue", Kind: driver.KindString},
 		{Name: "args", Stored: "args", Kind: driver.KindJSON},
 		{Name: "priority", Stored: "priority", Kind: driver.KindInt},
-		{Name: "max_attempts", Stored: "max_attempts", Kind: driver.KindCounter},
+		{Name: "max_attempts", Stored: "max_attempts", Kind: driver.KindInt},
 		{Name: "attempt", Stored: "attempt", Kind: driver.KindCounter},
 		{Name: "scheduled_at", Stored: "scheduled_at", Kind: driver.KindTime},
 		{Name: "attempted_at", Stored: "attempted_at", Kind: driver.KindTime, Optional: true},
@@ -154,7 +154,7 @@ func (m *Machine) Fail(ctx context.Context, at fsm.Target, in FailInput, c fsm.C
 // Snooze moves a Job from executing to scheduled. The worker asks to be called
 // again later; that costs no attempt.
 //
-// It sets scheduled_at to the input and adds 1 to max_attempts.
+// It sets scheduled_at to the input and max_attempts to max_attempts + 1.
 func (m *Machine) Snooze(ctx context.Context, at fsm.Target, in SnoozeInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, snoozeCall(opSnooze, in, c))
 }

@@ -600,5 +600,5 @@ $fsm$;
 -- section: meta
 
 INSERT INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('paymentintent', 1, '3c186ff92f1125a4e1543ee5180b29ff2cb4e21ce5714465d67505c163b0be72', 'full', 'postgres')
+VALUES ('paymentintent', 1, 'ede7257bf78564b7de8e94d179a3f2fb13ab5c0b0286a55ae6dd9cb552add4e5', 'full', 'postgres')
 ON CONFLICT ("machine") DO NOTHING;

@@ -470,9 +470,9 @@ CREATE TABLE IF NOT EXISTS "fsm_made" (
     "schema" TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
-SELECT 'paymentintent', '3c186ff92f1125a4e1543ee5180b29ff2cb4e21ce5714465d67505c163b0be72', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+SELECT 'paymentintent', 'ede7257bf78564b7de8e94d179a3f2fb13ab5c0b0286a55ae6dd9cb552add4e5', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
 WHERE "tbl_name" IN ('paymentintent', 'paymentintent_events', 'paymentintent_outbox', 'paymentintent_groups')
     AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'paymentintent');
 
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('paymentintent', 1, '3c186ff92f1125a4e1543ee5180b29ff2cb4e21ce5714465d67505c163b0be72', 'full', 'sqlite');
+VALUES ('paymentintent', 1, 'ede7257bf78564b7de8e94d179a3f2fb13ab5c0b0286a55ae6dd9cb552add4e5', 'full', 'sqlite');

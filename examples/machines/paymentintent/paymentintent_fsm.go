@@ -363,9 +363,6 @@ var (
 	// ErrAmountTooLarge is the refusal of the guard is_held (input.amount <=
 	// amount_capturable and 1 <= input.amount).
 	ErrAmountTooLarge = fsmimpl.NewError("amount_too_large", "more than was authorized cannot be captured")
-	// ErrIncompleteOutcome is the refusal of a branch of confirm, a branch of
-	// settle_action and a branch of settle.
-	ErrIncompleteOutcome = fsmimpl.NewError("incomplete_outcome", "incomplete outcome")
 	// ErrAlreadyCaptured is the refusal of a branch of cancel.
 	ErrAlreadyCaptured = fsmimpl.NewError("already_captured", "already captured")
 )
@@ -601,20 +598,19 @@ type ConfirmInput struct {
 // It adds 1 to confirmations.
 //
 // The first of these that fits is taken:
-//   - if input.outcome == action and input.next_action is present: to
-//     requires_action; it sets next_action to the input
+//   - if input.outcome == action: to requires_action; it sets next_action to
+//     the input (which must be sent)
 //   - if input.outcome == processing: to processing
 //   - if input.outcome == approved and capture_method == automatic: to
 //     succeeded; it sets amount_received to amount
-//   - if input.outcome == approved and input.capture_before is present: to
-//     requires_capture; it sets amount_capturable to amount and capture_before
-//     to the input
+//   - if input.outcome == approved: to requires_capture; it sets
+//     amount_capturable to amount and capture_before to the input (which must
+//     be sent)
 //   - if input.outcome == declined and confirmations >= 5: to canceled; it sets
 //     canceled_at to now, cancellation_reason to automatic and
 //     last_payment_error to input.decline_code
-//   - if input.outcome == declined: to requires_payment_method; it sets
-//     last_payment_error to input.decline_code; it clears payment_method
-//   - otherwise: refused with ErrIncompleteOutcome
+//   - otherwise: to requires_payment_method; it sets last_payment_error to
+//     input.decline_code; it clears payment_method
 func (p *PaymentIntent) Confirm(in ConfirmInput, now time.Time) (Event, error) {
 	if !in.Outcome.Valid() {
 		return Event{}, p.refuseInput("confirm", "outcome", "expected action, processing, approved or declined")
@@ -637,7 +633,10 @@ func (p *PaymentIntent) Confirm(in ConfirmInput, now time.Time) (Event, error) {
 		return Event{}, p.refuseRule("confirm", fsm.ErrOverflow, "confirmations")
 	}
 	switch {
-	case in.Outcome == ConfirmOutcomeAction && in.NextAction.Present():
+	case in.Outcome == ConfirmOutcomeAction:
+		if !in.NextAction.Present() {
+			return Event{}, p.refuseInput("confirm", "next_action", "this branch needs it")
+		}
 		next := *p
 		next.Confirmations++
 		next.NextAction = in.NextAction
@@ -651,7 +650,10 @@ func (p *PaymentIntent) Confirm(in ConfirmInput, now time.Time) (Event, error) {
 		next.Confirmations++
 		next.AmountReceived = p.Amount
 		return p.step("confirm", EventConfirmed, &next, StateSucceeded, now)
-	case in.Outcome == ConfirmOutcomeApproved && in.CaptureBefore.Present():
+	case in.Outcome == ConfirmOutcomeApproved:
+		if !in.CaptureBefore.Present() {
+			return Event{}, p.refuseInput("confirm", "capture_before", "this branch needs it")
+		}
 		next := *p
 		next.Confirmations++
 		next.AmountCapturable = p.Amount
@@ -664,14 +666,12 @@ func (p *PaymentIntent) Confirm(in ConfirmInput, now time.Time) (Event, error) {
 		next.CancellationReason = fsm.Some(CancellationReasonAutomatic)
 		next.LastPaymentError = in.DeclineCode
 		return p.step("confirm", EventConfirmed, &next, StateCanceled, now)
-	case in.Outcome == ConfirmOutcomeDeclined:
+	default:
 		next := *p
 		next.Confirmations++
 		next.LastPaymentError = in.DeclineCode
 		next.PaymentMethod = fsm.Optional[string]{}
 		return p.step("confirm", EventConfirmed, &next, StateRequiresPaymentMethod, now)
-	default:
-		return Event{}, p.refuseGuard("confirm", "incomplete_outcome", "", ErrIncompleteOutcome)
 	}
 }
 
@@ -697,9 +697,8 @@ type SettleActionInput struct {
 //   - if input.outcome == processing: to processing
 //   - if input.outcome == approved and capture_method == automatic: to
 //     succeeded; it sets amount_received to amount
-//   - if input.capture_before is present: to requires_capture; it sets
-//     amount_capturable to amount and capture_before to the input
-//   - otherwise: refused with ErrIncompleteOutcome
+//   - otherwise: to requires_capture; it sets amount_capturable to amount and
+//     capture_before to the input (which must be sent)
 func (p *PaymentIntent) SettleAction(in SettleActionInput, now time.Time) (Event, error) {
 	if !in.Outcome.Valid() {
 		return Event{}, p.refuseInput("settle_action", "outcome", "expected processing, approved or declined")
@@ -735,14 +734,15 @@ func (p *PaymentIntent) SettleAction(in SettleActionInput, now time.Time) (Event
 		next.NextAction = fsm.Optional[fsm.JSON]{}
 		next.AmountReceived = p.Amount
 		return p.step("settle_action", EventActionSettled, &next, StateSucceeded, now)
-	case in.CaptureBefore.Present():
+	default:
+		if !in.CaptureBefore.Present() {
+			return Event{}, p.refuseInput("settle_action", "capture_before", "this branch needs it")
+		}
 		next := *p
 		next.NextAction = fsm.Optional[fsm.JSON]{}
 		next.AmountCapturable = p.Amount
 		next.CaptureBefore = in.CaptureBefore
 		return p.step("settle_action", EventActionSettled, &next, StateRequiresCapture, now)
-	default:
-		return Event{}, p.refuseGuard("settle_action", "incomplete_outcome", "", ErrIncompleteOutcome)
 	}
 }
 
@@ -765,9 +765,8 @@ type SettleInput struct {
 //   - if capture_method == automatic: to succeeded; it sets amount_received to
 //     amount
 //   - if amount_received >= 1: to succeeded
-//   - if input.capture_before is present: to requires_capture; it sets
-//     amount_capturable to amount and capture_before to the input
-//   - otherwise: refused with ErrIncompleteOutcome
+//   - otherwise: to requires_capture; it sets amount_capturable to amount and
+//     capture_before to the input (which must be sent)
 func (p *PaymentIntent) Settle(in SettleInput, now time.Time) (Event, error) {
 	if !in.Outcome.Valid() {
 		return Event{}, p.refuseInput("settle", "outcome", "expected approved or declined")
@@ -797,13 +796,14 @@ func (p *PaymentIntent) Settle(in SettleInput, now time.Time) (Event, error) {
 	case p.AmountReceived >= 1:
 		next := *p
 		return p.step("settle", EventSettled, &next, StateSucceeded, now)
-	case in.CaptureBefore.Present():
+	default:
+		if !in.CaptureBefore.Present() {
+			return Event{}, p.refuseInput("settle", "capture_before", "this branch needs it")
+		}
 		next := *p
 		next.AmountCapturable = p.Amount
 		next.CaptureBefore = in.CaptureBefore
 		return p.step("settle", EventSettled, &next, StateRequiresCapture, now)
-	default:
-		return Event{}, p.refuseGuard("settle", "incomplete_outcome", "", ErrIncompleteOutcome)
 	}
 }
 

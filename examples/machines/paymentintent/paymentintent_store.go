@@ -24,7 +24,7 @@ var schema = &driver.Schema{
 	Machine:     "paymentintent",
 	Entity:      "PaymentIntent",
 	Version:     1,
-	Hash:        "3c186ff92f1125a4e1543ee5180b29ff2cb4e21ce5714465d67505c163b0be72",
+	Hash:        "ede7257bf78564b7de8e94d179a3f2fb13ab5c0b0286a55ae6dd9cb552add4e5",
 	Table:       "paymentintent",
 	Enforce:     "full",
 	RequestID:   driver.Required,

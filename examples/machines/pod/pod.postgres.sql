@@ -502,5 +502,5 @@ $fsm$;
 -- section: meta
 
 INSERT INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('pod', 1, '7c53a0d0a5d24c541637c9324731c862ca3fbacc4c2c8781e8d53a1144087e24', 'full', 'postgres')
+VALUES ('pod', 1, 'cb06e600b0bee6726531a0ea788ae4981c1de66deab9331d9a37a5ea2c56cb95', 'full', 'postgres')
 ON CONFLICT ("machine") DO NOTHING;

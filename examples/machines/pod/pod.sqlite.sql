@@ -367,9 +367,9 @@ CREATE TABLE IF NOT EXISTS "fsm_made" (
     "schema" TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
-SELECT 'pod', '7c53a0d0a5d24c541637c9324731c862ca3fbacc4c2c8781e8d53a1144087e24', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+SELECT 'pod', 'cb06e600b0bee6726531a0ea788ae4981c1de66deab9331d9a37a5ea2c56cb95', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
 WHERE "tbl_name" IN ('pod', 'pod_events', 'pod_outbox', 'pod_groups')
     AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'pod');
 
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('pod', 1, '7c53a0d0a5d24c541637c9324731c862ca3fbacc4c2c8781e8d53a1144087e24', 'full', 'sqlite');
+VALUES ('pod', 1, 'cb06e600b0bee6726531a0ea788ae4981c1de66deab9331d9a37a5ea2c56cb95', 'full', 'sqlite');

@@ -165,7 +165,8 @@ var (
 	// ErrNotItsNode is the refusal of the guard own_kubelet (node == actor).
 	ErrNotItsNode = fsmimpl.NewError("not_its_node", "only the kubelet of its node reports on a Pod")
 	// ErrTooManyContainers is the refusal of the guard all_counted
-	// (input.waiting <= containers).
+	// (input.waiting + input.restarting + input.running + input.failed <=
+	// containers).
 	ErrTooManyContainers = fsmimpl.NewError("too_many_containers", "too many containers")
 	// ErrDeletedAlready is the refusal of the guard never_deleted (deletion_at
 	// is absent).
@@ -305,14 +306,14 @@ func (p *Pod) Bind(in BindInput, now time.Time) (Event, error) {
 
 // ReportInput holds the inputs of Report.
 type ReportInput struct {
-	// Waiting: containers that never ran; not negative.
+	// Waiting: containers that never ran; from 0 to 1152921504606846976.
 	Waiting int64
-	// Restarting: containers that ended and wait to be started again; not
-	// negative.
+	// Restarting: containers that ended and wait to be started again; from 0 to
+	// 1152921504606846976.
 	Restarting int64
-	// Running: containers that run; not negative.
+	// Running: containers that run; from 0 to 1152921504606846976.
 	Running int64
-	// Failed: containers that ended badly; not negative.
+	// Failed: containers that ended badly; from 0 to 1152921504606846976.
 	Failed int64
 }
 
@@ -324,7 +325,8 @@ type ReportInput struct {
 //
 // It is refused unless:
 //   - own_kubelet: node == actor (ErrNotItsNode)
-//   - all_counted: input.waiting <= containers (ErrTooManyContainers)
+//   - all_counted: input.waiting + input.restarting + input.running +
+//     input.failed <= containers (ErrTooManyContainers)
 //
 // The first of these that fits is taken:
 //   - if it was pending and input.waiting >= 1: it stays where it is
@@ -340,17 +342,17 @@ func (p *Pod) Report(in ReportInput, actor string, now time.Time) (Event, error)
 	if err := p.asked("report", actor); err != nil {
 		return Event{}, err
 	}
-	if in.Waiting < 0 {
-		return Event{}, p.refuseInput("report", "waiting", "expected 0 or more")
+	if in.Waiting < 0 || in.Waiting > 1152921504606846976 {
+		return Event{}, p.refuseInput("report", "waiting", "expected 0 to 1152921504606846976")
 	}
-	if in.Restarting < 0 {
-		return Event{}, p.refuseInput("report", "restarting", "expected 0 or more")
+	if in.Restarting < 0 || in.Restarting > 1152921504606846976 {
+		return Event{}, p.refuseInput("report", "restarting", "expected 0 to 1152921504606846976")
 	}
-	if in.Running < 0 {
-		return Event{}, p.refuseInput("report", "running", "expected 0 or more")
+	if in.Running < 0 || in.Running > 1152921504606846976 {
+		return Event{}, p.refuseInput("report", "running", "expected 0 to 1152921504606846976")
 	}
-	if in.Failed < 0 {
-		return Event{}, p.refuseInput("report", "failed", "expected 0 or more")
+	if in.Failed < 0 || in.Failed > 1152921504606846976 {
+		return Event{}, p.refuseInput("report", "failed", "expected 0 to 1152921504606846976")
 	}
 	if p.State != StatePending && p.State != StateRunning && p.State != StateUnknown {
 		return Event{}, p.refuseState("report", "pending, running, unknown")
@@ -359,8 +361,8 @@ func (p *Pod) Report(in ReportInput, actor string, now time.Time) (Event, error)
 	if p.Node != fsm.Some(actor) {
 		return Event{}, p.refuseGuard("report", "own_kubelet", "", ErrNotItsNode, "node", p.Node, "actor", actor)
 	}
-	if in.Waiting > p.Containers {
-		return Event{}, p.refuseGuard("report", "all_counted", "", ErrTooManyContainers, "input.waiting", in.Waiting, "containers", p.Containers)
+	if in.Waiting+in.Restarting+in.Running+in.Failed > p.Containers {
+		return Event{}, p.refuseGuard("report", "all_counted", "", ErrTooManyContainers, "input.waiting", in.Waiting, "input.restarting", in.Restarting, "input.running", in.Running, "input.failed", in.Failed, "containers", p.Containers)
 	}
 	switch {
 	case p.State == StatePending && in.Waiting >= 1:

@@ -26,7 +26,7 @@ var schema = &driver.Schema{
 	Machine:     "pod",
 	Entity:      "Pod",
 	Version:     1,
-	Hash:        "7c53a0d0a5d24c541637c9324731c862ca3fbacc4c2c8781e8d53a1144087e24",
+	Hash:        "cb06e600b0bee6726531a0ea788ae4981c1de66deab9331d9a37a5ea2c56cb95",
 	Table:       "pod",
 	Enforce:     "full",
 	RequestID:   driver.Optionally,

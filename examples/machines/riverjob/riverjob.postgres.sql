@@ -93,11 +93,10 @@ CREATE TABLE IF NOT EXISTS "riverjob" (
     CONSTRAINT "state is known" CHECK ("state" IN ('pending', 'scheduled', 'available', 'running', 'retryable', 'completed', 'cancelled', 'discarded')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "priority is from 1 to 4" CHECK ("priority" BETWEEN 1 AND 4),
-    CONSTRAINT "max_attempts is a count" CHECK ("max_attempts" >= 0),
+    CONSTRAINT "max_attempts is from 1 to 1152921504606846976" CHECK ("max_attempts" BETWEEN 1 AND 1152921504606846976),
     CONSTRAINT "attempt is a count" CHECK ("attempt" >= 0),
     CONSTRAINT "attempted_by is a set" CHECK ("fsm_is_set"("attempted_by")),
     CONSTRAINT "invariant: attempt <= max_attempts" CHECK ("attempt" <= "max_attempts"),
-    CONSTRAINT "invariant: max_attempts >= 1" CHECK ("max_attempts" >= 1),
     -- pending: absent finalized_at, cancel_attempted_at; attempt <
     -- max_attempts
     CONSTRAINT "pending: absent finalized_at, cancel_attempted_at; 1 more" CHECK ("state" <> 'pending' OR ("finalized_at" IS NULL AND "cancel_attempted_at" IS NULL AND "attempt" < "max_attempts")),
@@ -455,11 +454,8 @@ BEGIN
     IF NEW."unique_key" IS DISTINCT FROM OLD."unique_key" THEN
         RAISE EXCEPTION 'fsm: riverjob: %: unique_key never changes after the creation', quote_literal(OLD."id") USING ERRCODE = 'FS004';
     END IF;
-    IF NEW."max_attempts" < OLD."max_attempts" THEN
-        RAISE EXCEPTION 'fsm: riverjob: %: max_attempts never falls', quote_literal(OLD."id") USING ERRCODE = 'FS004';
-    END IF;
-    IF NEW."attempt" < OLD."attempt" THEN
-        RAISE EXCEPTION 'fsm: riverjob: %: attempt never falls', quote_literal(OLD."id") USING ERRCODE = 'FS004';
+    IF NEW."attempt" < OLD."attempt" - 1 THEN
+        RAISE EXCEPTION 'fsm: riverjob: %: attempt falls by one only', quote_literal(OLD."id") USING ERRCODE = 'FS004';
     END IF;
     IF NEW."attempted_by"::text IS DISTINCT FROM OLD."attempted_by"::text AND EXISTS (SELECT json_array_elements_text(OLD."attempted_by") EXCEPT SELECT json_array_elements_text(NEW."attempted_by")) THEN
         RAISE EXCEPTION 'fsm: riverjob: %: attempted_by never loses a member', quote_literal(OLD."id") USING ERRCODE = 'FS004';
@@ -500,11 +496,11 @@ BEGIN
         END IF;
         RETURN NULL;
     END IF;
-    IF NEW."max_attempts" IS DISTINCT FROM OLD."max_attempts" AND made_by NOT IN ('snooze', 'retry') THEN
-        RAISE EXCEPTION 'fsm: riverjob: %: max_attempts is changed by snooze, retry only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
+    IF NEW."max_attempts" IS DISTINCT FROM OLD."max_attempts" AND made_by NOT IN ('retry') THEN
+        RAISE EXCEPTION 'fsm: riverjob: %: max_attempts is changed by retry only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
     END IF;
-    IF NEW."attempt" IS DISTINCT FROM OLD."attempt" AND made_by NOT IN ('fetch') THEN
-        RAISE EXCEPTION 'fsm: riverjob: %: attempt is changed by fetch only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
+    IF NEW."attempt" IS DISTINCT FROM OLD."attempt" AND made_by NOT IN ('fetch', 'snooze') THEN
+        RAISE EXCEPTION 'fsm: riverjob: %: attempt is changed by fetch, snooze only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
     END IF;
     IF NEW."attempted_at" IS DISTINCT FROM OLD."attempted_at" AND made_by NOT IN ('fetch') THEN
         RAISE EXCEPTION 'fsm: riverjob: %: attempted_at is changed by fetch only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
@@ -618,5 +614,5 @@ $fsm$;
 -- section: meta
 
 INSERT INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('riverjob', 1, '08b2a90eaee6d25576a46dffa4646d8da7a66ea82322192001a08751eee35805', 'full', 'postgres')
+VALUES ('riverjob', 1, '2ea32e815f8ea4fc188df5e04ec317ca2e013959de28b40aa983d6c6579b64ea', 'full', 'postgres')
 ON CONFLICT ("machine") DO NOTHING;

@@ -62,12 +62,11 @@ CREATE TABLE IF NOT EXISTS "riverjob" (
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "args is JSON" CHECK (json_valid(coalesce("args", 'null'))),
     CONSTRAINT "priority is from 1 to 4" CHECK ("priority" BETWEEN 1 AND 4),
-    CONSTRAINT "max_attempts is a count" CHECK ("max_attempts" >= 0),
+    CONSTRAINT "max_attempts is from 1 to 1152921504606846976" CHECK ("max_attempts" BETWEEN 1 AND 1152921504606846976),
     CONSTRAINT "attempt is a count" CHECK ("attempt" >= 0),
     CONSTRAINT "attempted_by is a set" CHECK ((json_valid("attempted_by") AND json_type("attempted_by") = 'array')),
     CONSTRAINT "error is JSON" CHECK (json_valid(coalesce("error", 'null'))),
     CONSTRAINT "invariant: attempt <= max_attempts" CHECK ("attempt" <= "max_attempts"),
-    CONSTRAINT "invariant: max_attempts >= 1" CHECK ("max_attempts" >= 1),
     CONSTRAINT "pending: finalized_at is absent" CHECK ("state" <> 'pending' OR "finalized_at" IS NULL),
     CONSTRAINT "pending: cancel_attempted_at is absent" CHECK ("state" <> 'pending' OR "cancel_attempted_at" IS NULL),
     CONSTRAINT "pending: attempt < max_attempts" CHECK ("state" <> 'pending' OR "attempt" < "max_attempts"),
@@ -421,16 +420,14 @@ BEGIN
     WHERE NEW."priority" IS NOT OLD."priority";
     SELECT RAISE(ABORT, 'fsm: riverjob: unique_key never changes after the creation')
     WHERE NEW."unique_key" IS NOT OLD."unique_key";
-    SELECT RAISE(ABORT, 'fsm: riverjob: max_attempts never falls')
-    WHERE NEW."max_attempts" < OLD."max_attempts";
-    SELECT RAISE(ABORT, 'fsm: riverjob: max_attempts is changed by snooze, retry only')
+    SELECT RAISE(ABORT, 'fsm: riverjob: max_attempts is changed by retry only')
     WHERE NEW."max_attempts" IS NOT OLD."max_attempts"
-      AND NOT EXISTS (SELECT 1 FROM "riverjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('snooze', 'retry'));
-    SELECT RAISE(ABORT, 'fsm: riverjob: attempt never falls')
-    WHERE NEW."attempt" < OLD."attempt";
-    SELECT RAISE(ABORT, 'fsm: riverjob: attempt is changed by fetch only')
+      AND NOT EXISTS (SELECT 1 FROM "riverjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('retry'));
+    SELECT RAISE(ABORT, 'fsm: riverjob: attempt falls by one only')
+    WHERE NEW."attempt" < OLD."attempt" - 1;
+    SELECT RAISE(ABORT, 'fsm: riverjob: attempt is changed by fetch, snooze only')
     WHERE NEW."attempt" IS NOT OLD."attempt"
-      AND NOT EXISTS (SELECT 1 FROM "riverjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fetch'));
+      AND NOT EXISTS (SELECT 1 FROM "riverjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fetch', 'snooze'));
     SELECT RAISE(ABORT, 'fsm: riverjob: attempted_at is changed by fetch only')
     WHERE NEW."attempted_at" IS NOT OLD."attempted_at"
       AND NOT EXISTS (SELECT 1 FROM "riverjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fetch'));
@@ -476,9 +473,9 @@ CREATE TABLE IF NOT EXISTS "fsm_made" (
     "schema" TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
-SELECT 'riverjob', '08b2a90eaee6d25576a46dffa4646d8da7a66ea82322192001a08751eee35805', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+SELECT 'riverjob', '2ea32e815f8ea4fc188df5e04ec317ca2e013959de28b40aa983d6c6579b64ea', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
 WHERE "tbl_name" IN ('riverjob', 'riverjob_events', 'riverjob_outbox', 'riverjob_groups')
     AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'riverjob');
 
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('riverjob', 1, '08b2a90eaee6d25576a46dffa4646d8da7a66ea82322192001a08751eee35805', 'full', 'sqlite');
+VALUES ('riverjob', 1, '2ea32e815f8ea4fc188df5e04ec317ca2e013959de28b40aa983d6c6579b64ea', 'full', 'sqlite');

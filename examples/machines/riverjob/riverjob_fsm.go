@@ -143,9 +143,6 @@ const (
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
 var (
-	// ErrNoAttempts is the refusal of the guard may_be_tried
-	// (input.max_attempts >= 1).
-	ErrNoAttempts = fsmimpl.NewError("no_attempts", "no attempts")
 	// ErrDuplicateJob is the refusal of the unique rule one_per_key.
 	ErrDuplicateJob = fsmimpl.NewError("duplicate_job", "a job with this unique key is there already")
 )
@@ -247,7 +244,8 @@ type InsertInput struct {
 	// UniqueKey: two jobs with one key are one job, as long as the first is not
 	// cancelled or discarded; may be absent.
 	UniqueKey fsm.Optional[string]
-	// MaxAttempts: how often the job may be tried; not negative.
+	// MaxAttempts: how often the job may be tried; from 1 to
+	// 1152921504606846976.
 	MaxAttempts int64
 	// ScheduledAt: the instant from which the job may run.
 	ScheduledAt time.Time
@@ -259,9 +257,6 @@ type InsertInput struct {
 //
 // It sets kind, queue, args, priority, unique_key, max_attempts and
 // scheduled_at to the inputs.
-//
-// It is refused unless:
-//   - may_be_tried: input.max_attempts >= 1 (ErrNoAttempts)
 //
 // The first of these that fits is taken:
 //   - if input.pending == true: to pending
@@ -285,8 +280,8 @@ func Insert(id string, in InsertInput, now time.Time) (Job, Event, error) {
 	if err := fsmimpl.CheckOptionalText(in.UniqueKey); err != nil {
 		return Job{}, Event{}, j.refuseInput("insert", "unique_key", err.Error())
 	}
-	if in.MaxAttempts < 0 {
-		return Job{}, Event{}, j.refuseInput("insert", "max_attempts", "expected 0 or more")
+	if in.MaxAttempts < 1 || in.MaxAttempts > 1152921504606846976 {
+		return Job{}, Event{}, j.refuseInput("insert", "max_attempts", "expected 1 to 1152921504606846976")
 	}
 	in.ScheduledAt = driver.Time(in.ScheduledAt)
 	if err := fsmimpl.CheckTime(in.ScheduledAt); err != nil {
@@ -294,9 +289,6 @@ func Insert(id string, in InsertInput, now time.Time) (Job, Event, error) {
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Job{}, Event{}, j.refuseInput("insert", "id", err.Error())
-	}
-	if in.MaxAttempts < 1 {
-		return Job{}, Event{}, j.refuseGuard("insert", "may_be_tried", "", ErrNoAttempts, "input.max_attempts", in.MaxAttempts)
 	}
 	switch {
 	case in.Pending:
@@ -497,9 +489,9 @@ type SnoozeInput struct {
 //   - if cancel_attempted_at is present: to cancelled; it sets finalized_at to
 //     now
 //   - if input.until <= now: to available; it sets scheduled_at to input.until;
-//     it adds 1 to max_attempts
-//   - otherwise: to scheduled; it sets scheduled_at to input.until; it adds 1
-//     to max_attempts
+//     it takes 1 off attempt
+//   - otherwise: to scheduled; it sets scheduled_at to input.until; it takes 1
+//     off attempt
 func (j *Job) Snooze(in SnoozeInput, now time.Time) (Event, error) {
 	in.Until = driver.Time(in.Until)
 	if err := fsmimpl.CheckTime(in.Until); err != nil {
@@ -515,20 +507,14 @@ func (j *Job) Snooze(in SnoozeInput, now time.Time) (Event, error) {
 		next.FinalizedAt = fsm.Some(now)
 		return j.step("snooze", EventSnoozed, &next, StateCancelled, now)
 	case !in.Until.After(now):
-		if j.MaxAttempts == math.MaxInt64 {
-			return Event{}, j.refuseRule("snooze", fsm.ErrOverflow, "max_attempts")
-		}
 		next := *j
 		next.ScheduledAt = in.Until
-		next.MaxAttempts++
+		next.Attempt--
 		return j.step("snooze", EventSnoozed, &next, StateAvailable, now)
 	default:
-		if j.MaxAttempts == math.MaxInt64 {
-			return Event{}, j.refuseRule("snooze", fsm.ErrOverflow, "max_attempts")
-		}
 		next := *j
 		next.ScheduledAt = in.Until
-		next.MaxAttempts++
+		next.Attempt--
 		return j.step("snooze", EventSnoozed, &next, StateScheduled, now)
 	}
 }
@@ -584,8 +570,9 @@ func (j *Job) Cancel(now time.Time) (Event, error) {
 //
 // The first of these that fits is taken:
 //   - if it was available and scheduled_at < now: recorded, and nothing changes
-//   - if attempt >= max_attempts: to available; it sets scheduled_at to now; it
-//     clears finalized_at and cancel_attempted_at; it adds 1 to max_attempts
+//   - if attempt >= max_attempts: to available; it sets scheduled_at to now and
+//     max_attempts to max_attempts + 1; it clears finalized_at and
+//     cancel_attempted_at
 //   - otherwise: to available; it sets scheduled_at to now; it clears
 //     finalized_at and cancel_attempted_at
 func (j *Job) Retry(now time.Time) (Event, error) {
@@ -603,14 +590,14 @@ func (j *Job) Retry(now time.Time) (Event, error) {
 	case j.State == StateAvailable && j.ScheduledAt.Before(now):
 		return j.note(EventRetried, ""), nil
 	case j.Attempt >= j.MaxAttempts:
-		if j.MaxAttempts == math.MaxInt64 {
+		if j.MaxAttempts+1 > 1152921504606846976 {
 			return Event{}, j.refuseRule("retry", fsm.ErrOverflow, "max_attempts")
 		}
 		next := *j
 		next.ScheduledAt = now
+		next.MaxAttempts = j.MaxAttempts + 1
 		next.FinalizedAt = fsm.Optional[time.Time]{}
 		next.CancelAttemptedAt = fsm.Optional[time.Time]{}
-		next.MaxAttempts++
 		return j.step("retry", EventRetried, &next, StateAvailable, now)
 	default:
 		next := *j
@@ -725,9 +712,6 @@ func Check(j Job) []fsm.Violation {
 	if !j.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if j.MaxAttempts < 0 {
-		found = append(found, fsm.Violation{Rule: "max_attempts", Must: true})
-	}
 	if j.Attempt < 0 {
 		found = append(found, fsm.Violation{Rule: "attempt", Must: true})
 	}
@@ -744,42 +728,39 @@ func (j *Job) rules(broken func(rule string, must bool) bool) bool {
 	if (j.Priority < 1 || j.Priority > 4) && !broken("priority", true) {
 		return false
 	}
+	if (j.MaxAttempts < 1 || j.MaxAttempts > 1152921504606846976) && !broken("max_attempts", true) {
+		return false
+	}
 	switch j.State {
 	case StatePending, StateScheduled, StateAvailable:
 		return (!j.FinalizedAt.Present() || broken("finalized_at is absent", true)) &&
 			(!j.CancelAttemptedAt.Present() || broken("cancel_attempted_at is absent", true)) &&
 			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
-			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true)) &&
 			(j.Attempt < j.MaxAttempts || broken("attempt < max_attempts", true))
 	case StateRunning:
 		return (j.AttemptedAt.Present() || broken("attempted_at is present", true)) &&
 			(!j.AttemptedBy.IsZero() || broken("attempted_by is present", true)) &&
 			(!j.FinalizedAt.Present() || broken("finalized_at is absent", true)) &&
 			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
-			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true)) &&
 			(j.Attempt >= 1 || broken("attempt >= 1", true))
 	case StateRetryable:
 		return (j.Error.Present() || broken("error is present", true)) &&
 			(!j.FinalizedAt.Present() || broken("finalized_at is absent", true)) &&
 			(!j.CancelAttemptedAt.Present() || broken("cancel_attempted_at is absent", true)) &&
 			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
-			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true)) &&
 			(j.Attempt >= 1 || broken("attempt >= 1", true)) &&
 			(j.Attempt < j.MaxAttempts || broken("attempt < max_attempts", true))
 	case StateCompleted:
 		return (j.FinalizedAt.Present() || broken("finalized_at is present", true)) &&
 			(j.AttemptedAt.Present() || broken("attempted_at is present", true)) &&
-			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
-			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true))
+			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true))
 	case StateCancelled:
 		return (j.FinalizedAt.Present() || broken("finalized_at is present", true)) &&
-			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
-			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true))
+			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true))
 	case StateDiscarded:
 		return (j.FinalizedAt.Present() || broken("finalized_at is present", true)) &&
 			(j.Error.Present() || broken("error is present", true)) &&
-			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
-			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true))
+			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true))
 	}
 	return true
 }
@@ -839,14 +820,6 @@ func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
 func (j *Job) refuseState(op, allowed string) *fsm.Refusal {
 	refusal := j.refuse(op, fsm.ErrWrongState)
 	refusal.Allowed = allowed
-	return refusal
-}
-
-// refuseGuard refuses by a guard, with the values that it looked at.
-func (j *Job) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
-	refusal := j.refuse(op, fsm.ErrGuard)
-	refusal.Guard, refusal.Message, refusal.Cause = guard, message, cause
-	refusal.Values = fsmimpl.Values(values...)
 	return refusal
 }
 

@@ -84,8 +84,8 @@ CREATE TABLE IF NOT EXISTS "taskinstance" (
     CONSTRAINT "state is known" CHECK ("state" IN ('none', 'scheduled', 'queued', 'running', 'restarting', 'up_for_retry', 'up_for_reschedule', 'deferred', 'success', 'failed', 'skipped', 'upstream_failed', 'removed')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "map_index is at least -1" CHECK ("map_index" >= -1),
-    CONSTRAINT "try_number is a count" CHECK ("try_number" >= 0),
-    CONSTRAINT "max_tries is at least 0" CHECK ("max_tries" >= 0),
+    CONSTRAINT "try_number is a count up to 1152921504606846976" CHECK ("try_number" BETWEEN 0 AND 1152921504606846976),
+    CONSTRAINT "max_tries is from 0 to 1152921504606846976" CHECK ("max_tries" BETWEEN 0 AND 1152921504606846976),
     CONSTRAINT "none: absent ended_at, trigger_ends_at" CHECK ("state" <> 'none' OR ("ended_at" IS NULL AND "trigger_ends_at" IS NULL)),
     CONSTRAINT "scheduled: absent ended_at, trigger_ends_at" CHECK ("state" <> 'scheduled' OR ("ended_at" IS NULL AND "trigger_ends_at" IS NULL)),
     CONSTRAINT "queued: present queued_at; absent ended_at, trigger_ends_at" CHECK ("state" <> 'queued' OR ("queued_at" IS NOT NULL AND "ended_at" IS NULL AND "trigger_ends_at" IS NULL)),
@@ -654,5 +654,5 @@ $fsm$;
 -- section: meta
 
 INSERT INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('taskinstance', 1, '8a0b3051f7c5c5f8767558fb2a5d7eefa7f5a269cf0ed1f0a1c37a038be0aa4d', 'full', 'postgres')
+VALUES ('taskinstance', 1, 'c3ca4f6a2a1292aef12561da84feb332f7d2d7434877baa361ab93b33a8b2e4c', 'full', 'postgres')
 ON CONFLICT ("machine") DO NOTHING;

@@ -65,8 +65,8 @@ CREATE TABLE IF NOT EXISTS "taskinstance" (
     CONSTRAINT "state is known" CHECK ("state" IN ('none', 'scheduled', 'queued', 'running', 'restarting', 'up_for_retry', 'up_for_reschedule', 'deferred', 'success', 'failed', 'skipped', 'upstream_failed', 'removed')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "map_index is at least -1" CHECK ("map_index" >= -1),
-    CONSTRAINT "try_number is a count" CHECK ("try_number" >= 0),
-    CONSTRAINT "max_tries is at least 0" CHECK ("max_tries" >= 0),
+    CONSTRAINT "try_number is a count up to 1152921504606846976" CHECK ("try_number" BETWEEN 0 AND 1152921504606846976),
+    CONSTRAINT "max_tries is from 0 to 1152921504606846976" CHECK ("max_tries" BETWEEN 0 AND 1152921504606846976),
     CONSTRAINT "none: ended_at is absent" CHECK ("state" <> 'none' OR "ended_at" IS NULL),
     CONSTRAINT "none: trigger_ends_at is absent" CHECK ("state" <> 'none' OR "trigger_ends_at" IS NULL),
     CONSTRAINT "scheduled: ended_at is absent" CHECK ("state" <> 'scheduled' OR "ended_at" IS NULL),
@@ -507,9 +507,9 @@ CREATE TABLE IF NOT EXISTS "fsm_made" (
     "schema" TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
-SELECT 'taskinstance', '8a0b3051f7c5c5f8767558fb2a5d7eefa7f5a269cf0ed1f0a1c37a038be0aa4d', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+SELECT 'taskinstance', 'c3ca4f6a2a1292aef12561da84feb332f7d2d7434877baa361ab93b33a8b2e4c', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
 WHERE "tbl_name" IN ('taskinstance', 'taskinstance_events', 'taskinstance_outbox', 'taskinstance_groups')
     AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'taskinstance');
 
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('taskinstance', 1, '8a0b3051f7c5c5f8767558fb2a5d7eefa7f5a269cf0ed1f0a1c37a038be0aa4d', 'full', 'sqlite');
+VALUES ('taskinstance', 1, 'c3ca4f6a2a1292aef12561da84feb332f7d2d7434877baa361ab93b33a8b2e4c', 'full', 'sqlite');

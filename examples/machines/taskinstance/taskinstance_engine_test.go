@@ -317,56 +317,56 @@ func engineReach(machine any) *enginetest.Engine[TaskInstance] {
 					switch h.Record().State {
 					case StateSuccess:
 						j := SuccessTaskInstance{successFields{handle{h}}}
-						next, err := j.Clear(ctx, ClearInput{MaxTries: c.Int("max_tries")})
+						next, err := j.Clear(ctx, ClearInput{Retries: c.Int("retries")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "none", nil
 					case StateFailed:
 						j := FailedTaskInstance{successFields{handle{h}}}
-						next, err := j.Clear(ctx, ClearInput{MaxTries: c.Int("max_tries")})
+						next, err := j.Clear(ctx, ClearInput{Retries: c.Int("retries")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "none", nil
 					case StateSkipped:
 						j := SkippedTaskInstance{handle{h}}
-						next, err := j.Clear(ctx, ClearInput{MaxTries: c.Int("max_tries")})
+						next, err := j.Clear(ctx, ClearInput{Retries: c.Int("retries")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "none", nil
 					case StateUpstreamFailed:
 						j := UpstreamFailedTaskInstance{handle{h}}
-						next, err := j.Clear(ctx, ClearInput{MaxTries: c.Int("max_tries")})
+						next, err := j.Clear(ctx, ClearInput{Retries: c.Int("retries")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "none", nil
 					case StateUpForRetry:
 						j := UpForRetryTaskInstance{upForRetryFields{handle{h}}}
-						next, err := j.Clear(ctx, ClearInput{MaxTries: c.Int("max_tries")})
+						next, err := j.Clear(ctx, ClearInput{Retries: c.Int("retries")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "none", nil
 					case StateUpForReschedule:
 						j := UpForRescheduleTaskInstance{upForRetryFields{handle{h}}}
-						next, err := j.Clear(ctx, ClearInput{MaxTries: c.Int("max_tries")})
+						next, err := j.Clear(ctx, ClearInput{Retries: c.Int("retries")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "none", nil
 					case StateDeferred:
 						j := DeferredTaskInstance{handle{h}}
-						next, err := j.Clear(ctx, ClearInput{MaxTries: c.Int("max_tries")})
+						next, err := j.Clear(ctx, ClearInput{Retries: c.Int("retries")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "none", nil
 					case StateRunning:
 						j := RunningTaskInstance{handle{h}}
-						next, err := j.Clear(ctx, ClearInput{MaxTries: c.Int("max_tries")})
+						next, err := j.Clear(ctx, ClearInput{Retries: c.Int("retries")})
 						if err != nil {
 							return out, end, err
 						}

@@ -10,7 +10,6 @@
 package taskinstance
 
 import (
-	"math"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -329,8 +328,8 @@ type CreateInput struct {
 	// MapIndex: which of the mapped instances; -1 for a task that is not
 	// mapped; at least -1.
 	MapIndex int64
-	// MaxTries: how many of its failures are followed by another try; not
-	// negative.
+	// MaxTries: how many of its failures are followed by another try; from 0 to
+	// 1152921504606846976.
 	MaxTries int64
 }
 
@@ -354,8 +353,8 @@ func Create(id string, in CreateInput, now time.Time) (TaskInstance, Event, erro
 	if in.MapIndex < -1 {
 		return TaskInstance{}, Event{}, t.refuseInput("create", "map_index", "expected -1 or more")
 	}
-	if in.MaxTries < 0 {
-		return TaskInstance{}, Event{}, t.refuseInput("create", "max_tries", "expected 0 or more")
+	if in.MaxTries < 0 || in.MaxTries > 1152921504606846976 {
+		return TaskInstance{}, Event{}, t.refuseInput("create", "max_tries", "expected 0 to 1152921504606846976")
 	}
 	if err := driver.CheckID(id); err != nil {
 		return TaskInstance{}, Event{}, t.refuseInput("create", "id", err.Error())
@@ -473,7 +472,7 @@ func (t *TaskInstance) Start(actor string, now time.Time) (Event, error) {
 		return Event{}, t.refuseState("start", "queued")
 	}
 	now = driver.Time(now)
-	if t.TryNumber == math.MaxInt64 {
+	if t.TryNumber >= 1152921504606846976 {
 		return Event{}, t.refuseRule("start", fsm.ErrOverflow, "try_number")
 	}
 	next := *t
@@ -720,9 +719,9 @@ func (t *TaskInstance) Skip(now time.Time) (Event, error) {
 
 // ClearInput holds the inputs of Clear.
 type ClearInput struct {
-	// MaxTries: how many of its failures are followed by another try; not
-	// negative.
-	MaxTries int64
+	// Retries: what the task says of its retries; from 0 to
+	// 1152921504606846976.
+	Retries int64
 }
 
 // Clear moves a TaskInstance from success, failed, skipped, upstream_failed,
@@ -730,15 +729,15 @@ type ClearInput struct {
 //
 // Somebody wants it to run again.
 //
-// It sets max_tries to the input, and clears ended_at, trigger_ends_at and
-// next_method.
+// It sets max_tries to try_number + input.retries, and clears ended_at,
+// trigger_ends_at and next_method.
 //
 // The first of these that fits is taken:
 //   - if it was running: to restarting
 //   - otherwise: to none
 func (t *TaskInstance) Clear(in ClearInput, now time.Time) (Event, error) {
-	if in.MaxTries < 0 {
-		return Event{}, t.refuseInput("clear", "max_tries", "expected 0 or more")
+	if in.Retries < 0 || in.Retries > 1152921504606846976 {
+		return Event{}, t.refuseInput("clear", "retries", "expected 0 to 1152921504606846976")
 	}
 	if t.State != StateRunning &&
 		t.State != StateUpForRetry &&
@@ -751,17 +750,20 @@ func (t *TaskInstance) Clear(in ClearInput, now time.Time) (Event, error) {
 		return Event{}, t.refuseState("clear", "running, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed")
 	}
 	now = driver.Time(now)
+	if t.TryNumber+in.Retries > 1152921504606846976 {
+		return Event{}, t.refuseRule("clear", fsm.ErrOverflow, "max_tries")
+	}
 	switch {
 	case t.State == StateRunning:
 		next := *t
-		next.MaxTries = in.MaxTries
+		next.MaxTries = t.TryNumber + in.Retries
 		next.EndedAt = fsm.Optional[time.Time]{}
 		next.TriggerEndsAt = fsm.Optional[time.Time]{}
 		next.NextMethod = fsm.Optional[string]{}
 		return t.step("clear", EventCleared, &next, StateRestarting, now)
 	default:
 		next := *t
-		next.MaxTries = in.MaxTries
+		next.MaxTries = t.TryNumber + in.Retries
 		next.EndedAt = fsm.Optional[time.Time]{}
 		next.TriggerEndsAt = fsm.Optional[time.Time]{}
 		next.NextMethod = fsm.Optional[string]{}
@@ -982,7 +984,7 @@ func Check(t TaskInstance) []fsm.Violation {
 	if !t.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if t.TryNumber < 0 {
+	if t.TryNumber < 0 || t.TryNumber > 1152921504606846976 {
 		found = append(found, fsm.Violation{Rule: "try_number", Must: true})
 	}
 	t.rules(func(rule string, must bool) bool {
@@ -998,7 +1000,7 @@ func (t *TaskInstance) rules(broken func(rule string, must bool) bool) bool {
 	if t.MapIndex < -1 && !broken("map_index", true) {
 		return false
 	}
-	if t.MaxTries < 0 && !broken("max_tries", true) {
+	if (t.MaxTries < 0 || t.MaxTries > 1152921504606846976) && !broken("max_tries", true) {
 		return false
 	}
 	switch t.State {

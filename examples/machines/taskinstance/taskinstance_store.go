@@ -26,7 +26,7 @@ var schema = &driver.Schema{
 	Machine:     "taskinstance",
 	Entity:      "TaskInstance",
 	Version:     1,
-	Hash:        "8a0b3051f7c5c5f8767558fb2a5d7eefa7f5a269cf0ed1f0a1c37a038be0aa4d",
+	Hash:        "c3ca4f6a2a1292aef12561da84feb332f7d2d7434877baa361ab93b33a8b2e4c",
 	Table:       "taskinstance",
 	Enforce:     "full",
 	RequestID:   driver.Required,
@@ -541,7 +541,7 @@ var (
 			{From: "deferred", To: "none"},
 			{From: "running", To: "restarting"},
 		},
-		Feeds: []fsmimpl.Feed{{Input: "max_tries", Column: "max_tries"}},
+		Feeds: []fsmimpl.Feed{{Input: "retries", Column: "max_tries"}},
 	}
 
 	opKill = &fsmimpl.Operation[TaskInstance]{
@@ -818,7 +818,7 @@ func skipCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[Task
 func clearCall(op *fsmimpl.Operation[TaskInstance], in ClearInput, c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
 		Operation: op, Caller: fsmimpl.Caller(c),
-		Inputs: []driver.Input{{Name: "max_tries", Value: in.MaxTries, Kind: driver.KindInt}},
+		Inputs: []driver.Input{{Name: "retries", Value: in.Retries, Kind: driver.KindInt}},
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Clear(in, now))
 		},
