@@ -121,16 +121,16 @@ func (s search) repaired(f *spec.Fact, pair *stepped) (broken, kept bool) {
 		if other == nil || other == f {
 			return other == f, true
 		}
-		mended := false
+		fixed := false
 		for _, y := range s.named(other) {
 			for _, v := range s.beside(other, y, pair.before) {
 				after := pair.after.With(s.m, y.Name, v)
-				if !mended && !mentions(f, y) && interp.Keeps(s.m, other, pair.before, after) {
-					pair.after, mended = after, true
+				if !fixed && !mentions(f, y) && interp.Keeps(s.m, other, pair.before, after) {
+					pair.after, fixed = after, true
 				}
 			}
 		}
-		if !mended {
+		if !fixed {
 			return false, false // that rule is shown by itself
 		}
 	}

@@ -68,7 +68,8 @@ func (e *testEmitter) steps(w *caseWriter, s search) {
 	e.line("var testSteps = []%s{", e.n.of("fsmcases.Check"))
 	for _, x := range s.steps() {
 		e.line("{%s},", strings.Join(slices.DeleteFunc([]string{
-			entry("In", x.before.State.Name), jsonKey("Given", w.given(x.before)), jsonKey("But", w.changes(x.before, x.after)), entry("Broken", x.broken),
+			entry("In", x.before.State.Name), jsonKey("Given", w.given(x.before)),
+			jsonKey("But", w.changes(x.before, x.after)), entry("Broken", x.broken),
 		}, func(s string) bool { return s == "" }), ", "))
 	}
 	e.line("}")

@@ -36,7 +36,8 @@ var kitNames = map[string]string{
 	"fsmimpl.CutTime": "cutOptionalTime", "fsmimpl.InYears": "inYears",
 	"driver.Time": "cutTime", "driver.CheckID": "checkActor", "driver.CheckText": "checkCharacters", "driver.CheckSet": "checkSet",
 	"fsmcases.Package": "testedPackage", "fsmcases.Case": "testCase", "fsmcases.Check": "testCheck", "fsmcases.Call": "testCall",
-	"fsmcases.Ends": "testEnds", "fsmcases.Words": "testWords", "fsmcases.InGroup": "testInGroup", "fsmcases.Vocabulary": "testVocabulary", "fsmcases.Input": "testInput", "fsmcases.Opt": "testOptional",
+	"fsmcases.Ends": "testEnds", "fsmcases.Words": "testWords", "fsmcases.InGroup": "testInGroup",
+	"fsmcases.Vocabulary": "testVocabulary", "fsmcases.Input": "testInput", "fsmcases.Opt": "testOptional",
 	"fsmcases.Send": "testSend",
 }
 

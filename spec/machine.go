@@ -292,7 +292,8 @@ type Requirement struct {
 // Reads lists the facts that must hold, and those that tell a limit, or a group by other values
 // than the record's own.
 func (q *Requirement) Reads() []*Fact {
-	reads := slices.DeleteFunc(slices.Concat(q.When, q.Of), func(f *Fact) bool { return f.Op == Eq && f.Left.Field != nil && f.Left.Field == f.Right.Field })
+	same := func(f *Fact) bool { return f.Op == Eq && f.Left.Field != nil && f.Left.Field == f.Right.Field }
+	reads := slices.DeleteFunc(slices.Concat(q.When, q.Of), same)
 	if q.Limit != nil && !slices.Contains(reads, q.Limit) {
 		reads = append(reads, q.Limit)
 	}

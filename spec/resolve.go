@@ -463,7 +463,8 @@ func (r *resolver) unknownText(a astTerm) bool {
 	case r.inputs[a.name], r.nearest(a.name, r.fields.names) != "":
 		return false // undeclaredTerm knows better
 	}
-	r.at(codeUndeclared, a.text, fmt.Sprintf("write actor for who calls, \"'%s'\" for the text, or a field of the record", a.name), "field %q is not declared", a.name)
+	r.at(codeUndeclared, a.text, fmt.Sprintf("write actor for who calls, \"'%s'\" for the text, or a field of the record", a.name),
+		"field %q is not declared", a.name)
 	return true
 }
 

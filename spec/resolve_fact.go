@@ -59,7 +59,8 @@ func (r *resolver) term(a astTerm, sc scope) (Term, bool) {
 		return t, false
 	}
 	if sc.step && (a.kind == TermActor || a.kind == TermNow || a.kind == TermInput) {
-		r.at(codeTogether, a.text, "make it a guard: a rule over a step holds at any time, for every caller", "a rule over a step cannot use %s", a.text.text)
+		r.at(codeTogether, a.text, "make it a guard: a rule over a step holds at any time, for every caller",
+			"a rule over a step cannot use %s", a.text.text)
 		return t, false
 	}
 	switch a.kind {
@@ -91,7 +92,8 @@ func (r *resolver) term(a astTerm, sc scope) (Term, bool) {
 // nameTerm binds a name: a field, one of the record before the step, or else perhaps a word.
 func (r *resolver) nameTerm(t Term, a astTerm) (Term, bool) {
 	if a.name == "id" || a.name == "state" || a.name == "rev" {
-		r.at(codeUndeclared, a.text, "facts read declared fields, created_at and updated_at; states are listed under `from`", "%q is kept by the engine and cannot stand in a fact", a.name)
+		r.at(codeUndeclared, a.text, "facts read declared fields, created_at and updated_at; states are listed under `from`",
+			"%q is kept by the engine and cannot stand in a fact", a.name)
 		return t, false
 	}
 	if f := r.fields.byName[a.name]; f != nil {

@@ -41,7 +41,8 @@ operations:
 	}{
 		{"added", "", one, []string{"FSM706 the rule over a step `high >= old.high` is new"}},
 		{"gone", one, "", []string{"FSM707 the rule over a step `high >= old.high` is gone"}},
-		{"stronger", one, "steps: [{when: high > old.high, reason: bids only rise}]\n", []string{"FSM706 the rule over a step `high > old.high` is new"}},
+		{"stronger", one, "steps: [{when: high > old.high, reason: bids only rise}]\n",
+			[]string{"FSM706 the rule over a step `high > old.high` is new"}},
 		{"turned", one, "steps: [{when: old.high <= high, reason: bids only rise}]\n",
 			[]string{" the rules over a step are written in another way and ask the same"}},
 		{"the other record", one, "steps: [{when: old.high >= high, reason: bids only rise}]\n",

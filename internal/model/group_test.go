@@ -39,7 +39,8 @@ func TestGroupOfTheCall(t *testing.T) {
 		{"{borrower: \"'nobody'\"}", "actor", true}, // a caller may be called so
 		{"{borrower: borrower}", "actor", false},
 	} {
-		m, found := spec.Parse("copy.yaml", []byte(strings.NewReplacer("SAME", c.same, "WHO", c.who, "THAN", "2", "BOUNDS", "int").Replace(copies)))
+		text := strings.NewReplacer("SAME", c.same, "WHO", c.who, "THAN", "2", "BOUNDS", "int").Replace(copies)
+		m, found := spec.Parse("copy.yaml", []byte(text))
 		if m == nil {
 			t.Fatal(found)
 		}

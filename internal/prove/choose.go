@@ -253,7 +253,8 @@ func (w *work) deadGuard(s *part, req *spec.Requirement) {
 	message := fmt.Sprintf("%s can never pass %s in %s: `%s` contradicts %s", s.op.Name, req.Guard.Name, where, factsText(req.When), promise)
 	if s.from == nil && req.Limit != nil && req.Limit.Left.Field != nil && req.When[0] == req.Limit {
 		f := req.Limit.Left.Field.Name
-		message = fmt.Sprintf("%s can never pass %s: it counts up to %s, which %s does not set to 1 or more", s.op.Name, req.Guard.Name, f, s.op.Name)
+		message = fmt.Sprintf("%s can never pass %s: it counts up to %s, which %s does not set to 1 or more",
+			s.op.Name, req.Guard.Name, f, s.op.Name)
 		hint = fmt.Sprintf("write `%s: input`; else take %s out of `require` of %s", f, req.Guard.Name, s.op.Name)
 	}
 	w.find(Finding{Code: "FSM204", Pos: req.Pos, Mark: req.Guard.Name, Related: related, Hint: hint, Message: message})

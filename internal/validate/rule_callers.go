@@ -282,8 +282,9 @@ func asks(op *spec.Operation, f *spec.Field, how spec.FactOp) bool {
 // asksActor reports whether any fact of the operation looks at the actor.
 func asksActor(op *spec.Operation) bool {
 	named := func(x *spec.Fact) bool { _, ok := actorIn(x); return ok }
-	return slices.ContainsFunc(facts(op), named) ||
-		slices.ContainsFunc(op.Require, func(r *spec.Requirement) bool { return slices.ContainsFunc(r.When, named) }) // a guard that counts asks of nobody whose record this is
+	// a guard that counts does not ask whose record this is
+	asks := func(r *spec.Requirement) bool { return slices.ContainsFunc(r.When, named) }
+	return slices.ContainsFunc(facts(op), named) || slices.ContainsFunc(op.Require, asks)
 }
 
 // handsOver reports whether an operation gives the record another owner.

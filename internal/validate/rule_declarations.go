@@ -82,7 +82,8 @@ func presenceOfRequired(p *Pass) {
 		each(slices.Concat(s.Absent, s.ShouldAbsent), false)
 	}
 	for _, f := range writtenFacts(p.Machine) {
-		if (f.Op == spec.Present || f.Op == spec.Absent) && (f.Left.Kind == spec.TermField || f.Left.Kind == spec.TermOld) && !mayBeAbsent(f.Left.Field) {
+		ofField := f.Left.Kind == spec.TermField || f.Left.Kind == spec.TermOld
+		if (f.Op == spec.Present || f.Op == spec.Absent) && ofField && !mayBeAbsent(f.Left.Field) {
 			report(f.Left.Pos, f.Left.Field, f.Op == spec.Present)
 		}
 	}

@@ -71,7 +71,8 @@ func (p Package[R]) Run(t *testing.T) {
 		name string
 		test func(*testing.T)
 	}{
-		{"words", p.words}, {"moves", p.moves}, {"cases", p.pure}, {"limits", p.limits}, {"checks", p.checks}, {"steps", p.steps}, {"groups", p.groups},
+		{"words", p.words}, {"moves", p.moves}, {"cases", p.pure}, {"limits", p.limits}, {"checks", p.checks},
+		{"steps", p.steps}, {"groups", p.groups},
 	} {
 		if !t.Run(kind.name, kind.test) {
 			return

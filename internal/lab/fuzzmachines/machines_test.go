@@ -193,7 +193,8 @@ func TestRandomUsesTheLanguage(t *testing.T) {
 	want := strings.Fields(`doc: present: absent: terminal: final: otherwise: was: changed_by: per: guards: when: none: fewer: unique: creates: choose:
 		input: require: on_refusal: record_only_in: set: clear: increment: add: reset: decrement: remove: event: dedupe_by: next: trigger: effect: atomic: by: reject: record_only:
 		twice} too_long} taken_ ring_ 1000, 1000} -5 state_groups: except: {any: [[ "'it ''it EUR ''dark
-		_also _second [{name: forbidden: projection: at_least: removed: requests: version: invariant: should: then: probe: probes: where: order: covers input. {after: steps: old.`)
+		_also _second [{name: forbidden: projection: at_least: removed: requests: version: invariant: should: then: probe: probes:
+		where: order: covers input. {after: steps: old.`)
 	missing := map[string]bool{}
 	for _, key := range want {
 		missing[key] = true

@@ -47,7 +47,8 @@ func (m *machine) guard(name string, caller bool) {
 	condition := ""
 	switch {
 	case m.group != "" && m.chance(4):
-		condition = fmt.Sprintf("fewer: {than: %d, same: %s, in: [%s]}", one(m, []int{1, 2, 3, 4, 9, 1000, 100000}), m.counted(name, caller), m.bare(some(m, m.states)))
+		condition = fmt.Sprintf("fewer: {than: %d, same: %s, in: [%s]}",
+			one(m, []int{1, 2, 3, 4, 9, 1000, 100000}), m.counted(name, caller), m.bare(some(m, m.states)))
 	case m.group != "" && m.chance(4):
 		condition = fmt.Sprintf("none: {same: %s, in: [%s]}", m.counted(name, caller), m.bare(some(m, m.states)))
 	default:

@@ -27,7 +27,8 @@ func (m *machine) stepped(text string) string {
 	for _, rule := range rules[:min(len(rules), 12)] {
 		next := fmt.Sprintf("%s  - {when: %s, reason: %s}\n", with, rule, quoted(texts[r.IntN(len(texts))]))
 		p, _ := spec.Parse(file, []byte(next))
-		if p == nil || slices.ContainsFunc(prove.Machine(p).Findings, func(f prove.Finding) bool { return f.Code == "FSM305" || f.Code == "FSM306" }) {
+		broken := func(f prove.Finding) bool { return f.Code == "FSM305" || f.Code == "FSM306" }
+		if p == nil || slices.ContainsFunc(prove.Machine(p).Findings, broken) {
 			continue
 		}
 		if with = next; kept == most-1 {
@@ -47,7 +48,10 @@ func stepRules(f *spec.Field) []string {
 	once := fmt.Sprintf("{any: ['old.%s is absent', '%[1]s == old.%[1]s']}", n)
 	switch f.Type.Kind {
 	case spec.KindCounter:
-		return []string{fmt.Sprintf("['%s >= old.%[1]s', '%[1]s <= old.%[1]s + 1']", n), fmt.Sprintf("{any: ['%s >= old.%[1]s', '%[1]s == 0']}", n)}
+		return []string{
+			fmt.Sprintf("['%s >= old.%[1]s', '%[1]s <= old.%[1]s + 1']", n),
+			fmt.Sprintf("{any: ['%s >= old.%[1]s', '%[1]s == 0']}", n),
+		}
 	case spec.KindSet:
 		return []string{fmt.Sprintf("'%s covers old.%[1]s'", n), fmt.Sprintf("{any: ['old.%s is absent', '%[1]s is present']}", n)}
 	}

@@ -296,10 +296,12 @@ type item struct{ Title, Source string }
 
 // contents are the pages beside each page. Others are found by links and by the search.
 var contents = []group{
-	{"Learn", []item{{"fsmgen", "README.md"}, {"Tutorial", "docs/tutorial.md"}, {"The language", "spec/GUIDE.md"}, {"Concepts", "docs/concepts.md"}, {"Cookbook", "docs/cookbook.md"},
+	{"Learn", []item{{"fsmgen", "README.md"}, {"Tutorial", "docs/tutorial.md"}, {"The language", "spec/GUIDE.md"},
+		{"Concepts", "docs/concepts.md"}, {"Cookbook", "docs/cookbook.md"},
 		{"Examples", "examples/README.md"}, {"Compare", "docs/compare.md"}, {"Questions", "docs/faq.md"}}},
 	{"Run", []item{{"Operate", "docs/operate.md"}, {"Queries", "docs/queries.md"}, {"Troubleshooting", "docs/troubleshooting.md"}}},
-	{"Look up", []item{{"Commands and packages", "docs/reference.md"}, {"Stores", "docs/stores.md"}, {"Settings", "docs/settings.md"}, {"Keys of the language", "spec/SPEC.md"},
+	{"Look up", []item{{"Commands and packages", "docs/reference.md"}, {"Stores", "docs/stores.md"}, {"Settings", "docs/settings.md"},
+		{"Keys of the language", "spec/SPEC.md"},
 		{"Fine print", "spec/FINEPRINT.md"}, {"Findings", findings},
 		{"What is stored", "CONTRACT.md"}, {"All guides", "docs/README.md"}}},
 	{"Evidence", []item{{"How it is tested", "docs/evidence.md"}, {"Benchmarks", "BENCHMARKS.md"}, {"Scaling", "SCALING.md"}}},
