@@ -82,13 +82,34 @@ func TestAudit(t *testing.T) {
 	}
 	moved := descriptor.Moved
 	defer func() { descriptor.Moved = moved }()
-	descriptor.Moved = func(before, after *Auction) string { // as if bids had been to fall
+	falls := func(before, after *Auction) string { // as if bids had been to fall
 		if moved(before, after) == "" && moved(after, before) == "high_cents >= old.high_cents" && before.HighCents == 5 {
 			return "high_cents <= old.high_cents"
 		}
 		return ""
 	}
+	descriptor.Moved = falls
 	if list := found(); len(list) != 1 || list[0] != "rule 3 true: the step breaks the rule high_cents <= old.high_cents" {
 		t.Errorf("a step that breaks a rule: %q", list)
+	}
+	version := descriptor.Schema.Version
+	defer func() { descriptor.Schema.Version = version }()
+	descriptor.Schema.Version = version + 1 // which may have a rule that the version of the log had not
+	softly := "rule 3 false: the step breaks the rule high_cents <= old.high_cents; version 1 may have had none, this is version 2"
+	if list := found(); len(list) != 1 || list[0] != softly {
+		t.Errorf("a step of an older version: %q", list)
+	}
+	descriptor.Schema.Version = version - 1
+	if list := found(); list != nil {
+		t.Errorf("a step of a newer version: %q", list)
+	}
+	descriptor.Schema.Version, descriptor.Moved = version, moved
+	erased := audit.RedactOptions{Actor: "op", Reason: "asked", Fields: []string{"leader"}}
+	if _, _, err := audit.Redact(t.Context(), m.Core(), "a", erased); err != nil {
+		t.Fatal(err)
+	}
+	descriptor.Moved = falls
+	if list := found(); list != nil {
+		t.Errorf("a step of which something was erased: %q", list)
 	}
 }
