@@ -169,7 +169,7 @@ func tasks(ctx context.Context, store fsm.Store) (func(string) (func() error, er
 			case 5:
 				t, err = m.Succeed(ctx, t, call())
 			case 0:
-				t, err = m.Clear(ctx, t, taskinstance.ClearInput{MaxTries: 1}, call())
+				t, err = m.Clear(ctx, t, taskinstance.ClearInput{Retries: 1}, call())
 			}
 			return err
 		}, err
