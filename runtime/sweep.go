@@ -11,7 +11,7 @@ import (
 )
 
 // Sweep runs every operation with an `after` trigger on every record whose
-// deadline has come (now == deadline is past it; an absent one never comes) and
+// deadline has come (now == deadline is past it; one of which a part is absent never comes) and
 // returns how many steps it took. It asks for what it does not do by itself:
 // call it regularly, from as many processes as you like; they converge, since
 // each step belongs to the revision that was read.
@@ -36,7 +36,7 @@ func (m *Machine[R]) Sweep(ctx context.Context) (int, error) {
 			if t.Startup {
 				continue
 			}
-			due := driver.Cond{Column: t.After, Op: driver.OpLe, Value: now.Add(-m.plus(op, t))}
+			due := driver.Cond{Column: t.After, By: t.By, Op: driver.OpLe, Value: now.Add(-m.plus(op, t))}
 			n, err := m.fire(ctx, op, due)
 			total += n
 			errs = append(errs, err)
