@@ -200,7 +200,7 @@ type astValue struct {
 	kind  ValueKind
 	name  string // the input, the field or the word; of ValueText the text without its quotes
 	plus  time.Duration
-	int   int64
+	int   int64 // of ValueSpan: microseconds
 	bool  bool
 	named bool      // `input.x`: the input has a name of its own
 	parts []astPart // of ValueSum
@@ -221,7 +221,8 @@ type astTerm struct {
 	int  int64
 	bool bool
 
-	parts []astPart // of TermSum
+	parts   []astPart // of TermSum
+	backoff []astTerm // of TermBackoff: from, to and the counter
 }
 
 type astPart struct {
@@ -255,6 +256,7 @@ type astTrigger struct {
 	startup bool
 	after   word
 	plus    time.Duration
+	by      word // the field in the place of plus
 }
 
 type astEffect struct {

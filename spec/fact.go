@@ -3,12 +3,10 @@ package spec
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -17,7 +15,7 @@ var (
 	nameForm   = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 	wordForm   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 	entityForm = regexp.MustCompile(`^[A-Z][A-Za-z0-9_]*$`)
-	spanForm   = regexp.MustCompile(`^[0-9]+[smhd]$`)
+	spanForm   = regexp.MustCompile(`^[0-9]+(ms|s|m|h|d)$`)
 	numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 )
 
@@ -75,10 +73,6 @@ func (p *parser) parseFact(w word) *astFact {
 			return fail(t, "write == for equal, != for not equal, <= and >= for the others", "%q is not a comparison", t.text)
 		case "*", "/":
 			return fail(t, "write a sum, or let the caller send the result as an input", "a fact adds and takes off, and does nothing else")
-		case "+", "-":
-			if slices.ContainsFunc(ts, func(t lexeme) bool { return t.text == "now" || spanForm.MatchString(t.text) }) {
-				return fail(t, "compare with a time that an operation sets, e.g. `set: {due: now + 60s}`", "a fact does not calculate with times")
-			}
 		}
 	}
 	for _, t := range ts {
@@ -171,6 +165,12 @@ func (p *parser) parseTerm(w word, t lexeme) (astTerm, bool) {
 			return out, false
 		}
 		out.kind, out.int = TermInt, n
+	case spanForm.MatchString(t.text):
+		n, problem := parseSpan(t.text)
+		if problem != "" {
+			return out, false
+		}
+		out.kind, out.int = TermSpan, n
 	case strings.HasPrefix(t.text, "input."):
 		out.kind, out.name = TermInput, strings.TrimPrefix(t.text, "input.")
 		return out, nameForm.MatchString(out.name)
@@ -218,7 +218,7 @@ func (p *parser) parseValue(w word) astValue {
 		v.kind = ValueActor
 	case text == "now":
 		v.kind = ValueNow
-	case len(ts) == 3 && words[0] == "now" && words[1] == "+":
+	case len(ts) == 3 && words[0] == "now" && words[1] == "+" && unicode.IsDigit(rune(words[2][0])):
 		d, problem := parseDuration(words[2])
 		if problem != "" {
 			p.at(codeValue, w.part(ts[2].at, utf8.RuneCountInString(words[2]), words[2]), "write e.g. `now + 60s`", "%s", problem)
@@ -227,6 +227,13 @@ func (p *parser) parseValue(w word) astValue {
 		v.kind, v.plus = ValueNow, d
 	case text == "true", text == "false":
 		v.kind, v.bool = ValueBool, text == "true"
+	case len(ts) == 1 && spanForm.MatchString(text):
+		n, problem := parseSpan(text)
+		if problem != "" {
+			p.at(codeValue, w, "write a length such as 500ms, 90s, 5m, 2h or 7d", "%s", problem)
+			return v
+		}
+		v.kind, v.int = ValueSpan, n
 	case isSum(ts):
 		side, rest, bad := p.parseSide(w, ts)
 		if bad == nil && len(rest) > 0 {
@@ -255,7 +262,7 @@ func (p *parser) parseValue(w word) astValue {
 		}
 		v.kind = ValueText
 	default:
-		hint := "write input or input.x, alone or with `or absent`, `or same`, `or default` or `or reject`, a field, actor, now, now + 60s, " +
+		hint := "write input or input.x, alone or with `or absent`, `or same`, `or default` or `or reject`, a field, actor, now, now + 60s, a length such as 5m, " +
 			"a number, a sum, true, false, a word of the enum or a text as \"'new'\""
 		fix := ""
 		switch {
@@ -290,26 +297,7 @@ func isInput(words []string) bool {
 	return words[0] == "input" || named && nameForm.MatchString(name)
 }
 
-var durationUnits = map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour}
-
-// parseDuration reads `90s`, `10m`, `2h`, `7d`; problem says what is wrong.
-func parseDuration(text string) (d time.Duration, problem string) {
-	const form = "a duration is a whole number from 1 and one of s, m, h, d"
-	if len(text) < 2 {
-		return 0, fmt.Sprintf("%q is not a duration: %s", text, form)
-	}
-	unit, ok := durationUnits[text[len(text)-1]]
-	n, err := strconv.ParseInt(text[:len(text)-1], 10, 64)
-	if !ok || err != nil || text[0] < '1' || text[0] > '9' {
-		return 0, fmt.Sprintf("%q is not a duration: %s", text, form)
-	}
-	if n > int64(math.MaxInt64/unit) {
-		return 0, fmt.Sprintf("%q is longer than 292 years", text)
-	}
-	return time.Duration(n) * unit, ""
-}
-
-// parseTrigger reads `startup` or `after <time field> [+ duration]`.
+// parseTrigger reads `startup` or `after <time field> [+ duration]`, whose duration may be a field.
 func (p *parser) parseTrigger(w word) (astTrigger, bool) {
 	ts := scan(w.text)
 	t := astTrigger{text: w}
@@ -320,7 +308,10 @@ func (p *parser) parseTrigger(w word) (astTrigger, bool) {
 		return t, true
 	case (len(ts) == 2 || len(ts) == 4 && ts[2].text == "+") && ts[0].text == "after" && nameForm.MatchString(ts[1].text):
 		t.after = w.part(ts[1].at, len(ts[1].text), ts[1].text)
-		if len(ts) == 4 {
+		switch {
+		case len(ts) == 4 && nameForm.MatchString(ts[3].text):
+			t.by = w.part(ts[3].at, len(ts[3].text), ts[3].text)
+		case len(ts) == 4:
 			d, problem := parseDuration(ts[3].text)
 			if problem != "" {
 				p.at(codeTrigger, w.part(ts[3].at, utf8.RuneCountInString(ts[3].text), ts[3].text), "write e.g. `after lease + 60s`", "%s", problem)
@@ -336,15 +327,15 @@ func (p *parser) parseTrigger(w word) (astTrigger, bool) {
 
 var typeWords = map[string]Kind{
 	"string": KindString, "int": KindInt, "bool": KindBool, "time": KindTime, "json": KindJSON,
-	"counter": KindCounter, "set": KindSet, "sequence": KindSequence,
+	"duration": KindDuration, "counter": KindCounter, "set": KindSet, "sequence": KindSequence,
 }
 
-var typeNames = []string{"string", "int", "bool", "time", "json", "counter", "set", "sequence"}
+var typeNames = []string{"string", "int", "bool", "time", "duration", "json", "counter", "set", "sequence"}
 
 // foreignTypes are words of other languages for the types of this one.
 var foreignTypes = map[string]string{
 	"str": "string", "text": "string", "uuid": "string", "integer": "int", "int64": "int", "number": "int", "boolean": "bool",
-	"timestamp": "time", "datetime": "time", "date": "time", "object": "json", "map": "json", "any": "json", "list": "json", "array": "json",
+	"timestamp": "time", "datetime": "time", "date": "time", "interval": "duration", "timespan": "duration", "span": "duration", "object": "json", "map": "json", "any": "json", "list": "json", "array": "json",
 }
 
 // String returns the name of the kind as it is written in a specification.
@@ -370,7 +361,9 @@ func (t Type) String() string {
 		}
 		text = strings.Join(words, "|")
 	}
-	if t.Min != nil {
+	if t.Kind == KindDuration {
+		text += t.spanBounds()
+	} else if t.Min != nil {
 		text += fmt.Sprintf(" %d..", *t.Min)
 		if t.Max != nil {
 			text += fmt.Sprint(*t.Max)
@@ -397,7 +390,11 @@ func (p *parser) parseType(w word) astType {
 	case text == "":
 		p.at(codeUnknownType, w, "write one of "+strings.Join(typeNames, ", ")+" or words divided by |", "the type is empty")
 	case typeWords[text] != 0:
-		t.kind = typeWords[text]
+		if t.kind = typeWords[text]; t.kind == KindDuration {
+			t.anyLength()
+		}
+	case strings.HasPrefix(text, "duration "):
+		p.parseSpans(&t, w, strings.ReplaceAll(text[len("duration "):], " ", ""))
 	case strings.HasPrefix(text, "int "):
 		p.parseBounds(&t, w, strings.ReplaceAll(text[len("int "):], " ", ""))
 	case strings.HasPrefix(text, "string "):
@@ -416,14 +413,16 @@ func (p *parser) parseType(w word) astType {
 			near = p.nearest(text, typeNames)
 		}
 		d := p.at(codeUnknownType, w, didYouMean(near, "types", append(typeNames[:len(typeNames):len(typeNames)], "int 1..5",
-			"string 1..64", "two or more words divided by |")), "unknown type %q", text)
+			"string 1..64", "duration 1s..1h", "two or more words divided by |")), "unknown type %q", text)
 		if near != "" && t.optional {
 			d.fix(w, "optional "+near)
 		} else {
 			d.fix(w, near)
 		}
 		if near != "" {
-			t.kind = typeWords[near]
+			if t.kind = typeWords[near]; t.kind == KindDuration {
+				t.anyLength()
+			}
 		}
 	}
 	if t.optional && (t.kind == KindCounter || t.kind == KindSet || t.kind == KindSequence) {

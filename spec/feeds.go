@@ -188,10 +188,8 @@ func (w *flow) effects(e *Effects, step int) map[*Field]bool {
 			case ValueActor:
 				from = place{kind: TermActor}
 			case ValueSum:
-				for _, p := range a.Value.Parts {
-					if in := p.Term.Input; in != nil {
-						w.added[in] = append(w.added[in], a.Field)
-					}
+				for _, in := range a.Value.Inputs() {
+					w.added[in] = append(w.added[in], a.Field)
 				}
 			}
 			switch {

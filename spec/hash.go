@@ -137,6 +137,10 @@ func termText(t Term) string {
 		return strconv.Quote(t.Const)
 	case TermInt:
 		return fmt.Sprint(t.Int)
+	case TermSpan:
+		return SpanText(t.Int)
+	case TermBackoff:
+		return "backoff " + termText(t.Backoff.Base) + " to " + termText(t.Backoff.Max) + " by " + t.Backoff.By.Name
 	case TermSum:
 		return "(" + SumText(t.Parts, termText) + ")"
 	}
@@ -154,6 +158,8 @@ func typeText(t Type, stored bool) string {
 				text += fmt.Sprint(*t.Max)
 			}
 		}
+	case KindDuration:
+		text += t.spanBounds()
 	case KindEnum:
 		text = nameSet(t.Values, func(v *EnumValue) string {
 			if stored && v.Was != "" {
@@ -236,6 +242,8 @@ func valueText(v Value) string {
 		return fmt.Sprintf("%q", v.Const)
 	case ValueSum:
 		return SumText(v.Parts, termText)
+	case ValueSpan:
+		return SpanText(v.Int)
 	}
 	return "word " + QuoteWord(v.Word.Name)
 }
@@ -285,6 +293,9 @@ func operationText(o *Operation) string {
 	put(" trigger=%s", nameSet(o.Triggers, func(t Trigger) string {
 		if t.Startup {
 			return "startup"
+		}
+		if t.By != nil {
+			return "after " + t.After.Name + " + " + t.By.Name
 		}
 		return "after " + t.After.Name + " + " + t.Plus.String()
 	}))

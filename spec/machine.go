@@ -128,13 +128,14 @@ const (
 	KindSet
 	KindSequence
 	KindEnum
+	KindDuration // a length of time in microseconds
 )
 
 // Type is the type of a field or an input.
 type Type struct {
 	Kind     Kind
 	Optional bool
-	Min, Max *int64       // KindInt: the bounds, KindString: those of its length in characters; nil where there is none
+	Min, Max *int64       // KindInt: the bounds, KindString: those of its length in characters, KindDuration: in microseconds; nil where there is none
 	Values   []*EnumValue // KindEnum
 }
 
@@ -435,7 +436,8 @@ const (
 	ValueBool
 	ValueWord // an enum word
 	ValueText // a string, a time or a JSON text, by the type of the field
-	ValueSum  // of whole numbers, of the record before the step
+	ValueSum  // of whole numbers, or of times and lengths, of the record before the step
+	ValueSpan // a constant length in microseconds
 )
 
 // Value is the right side of an assignment.
@@ -445,11 +447,11 @@ type Value struct {
 	Input *Input        // ValueInput and the kinds after it, up to ValueInputOrReject
 	Field *Field        // ValueField
 	Plus  time.Duration // ValueNow
-	Int   int64
+	Int   int64         // ValueInt; ValueSpan: microseconds
 	Bool  bool
 	Word  *EnumValue
 	Const string // ValueText: the string, the time in RFC 3339 and UTC, or the compact JSON
-	Parts []Part // ValueSum: two to four
+	Parts []Part // ValueSum: one to four
 	Text  string // as written; ValueText in single quotes
 }
 
@@ -491,27 +493,30 @@ const (
 	TermInput
 	TermActor
 	TermNow
-	TermOld // a field of the record before the step; in the facts of a StepRule only
-	TermSum // of whole numbers
+	TermOld     // a field of the record before the step; in the facts of a StepRule only
+	TermSum     // of whole numbers, or of times and lengths
+	TermBackoff // a length that grows with a counter; a part of a sum only
 	TermInt
 	TermBool
 	TermWord
 	TermText // a string of the file
+	TermSpan // a length, as microseconds in Int
 )
 
 // Term is one side of a fact.
 type Term struct {
-	Pos   Pos
-	Kind  TermKind
-	Text  string // as written
-	Name  string // TermInput: the name of the input
-	Field *Field // TermField and TermOld
-	Input *Input // nil in Guard.When, bound in Requirement.When, branches and next
-	Int   int64
-	Bool  bool
-	Word  *EnumValue
-	Const string // TermText: the string
-	Parts []Part // TermSum: two to four
+	Pos     Pos
+	Kind    TermKind
+	Text    string // as written
+	Name    string // TermInput: the name of the input
+	Field   *Field // TermField and TermOld
+	Input   *Input // nil in Guard.When, bound in Requirement.When, branches and next
+	Int     int64
+	Bool    bool
+	Word    *EnumValue
+	Const   string   // TermText: the string
+	Parts   []Part   // TermSum: one to four; one alone is a TermBackoff
+	Backoff *Backoff // TermBackoff
 }
 
 // IsConst reports whether the term is the same in each record and call.
@@ -550,6 +555,7 @@ type Trigger struct {
 	Startup bool
 	After   *Field // nil with Startup
 	Plus    time.Duration
+	By      *Field // a length in the place of Plus, which is 0; else nil
 	Text    string
 }
 

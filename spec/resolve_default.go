@@ -58,6 +58,8 @@ func (v *Value) constant(t Type, n *node) (problem, hint string) {
 	switch t.Kind {
 	case KindInt:
 		return v.number(t, n)
+	case KindDuration:
+		return v.span(t, n)
 	case KindBool:
 		if v.Kind, v.Bool = ValueBool, n.text == "true"; !n.plain || !v.Bool && n.text != "false" {
 			return strconv.Quote(n.text) + " is not a boolean", "write true or false without quotes"
@@ -164,6 +166,19 @@ func (v *Value) number(t Type, n *node) (problem, hint string) {
 	return "", ""
 }
 
+// span reads a length within the bounds of a type.
+func (v *Value) span(t Type, n *node) (problem, hint string) {
+	v.Kind = ValueSpan
+	v.Int, problem = parseSpan(n.text)
+	switch {
+	case problem != "":
+		return problem, "write a length such as 500ms, 90s, 5m, 2h or 7d"
+	case v.Int < *t.Min || v.Int > *t.Max:
+		return n.text + " is outside the bounds of the field", "write a length within the bounds, or widen them"
+	}
+	return "", ""
+}
+
 // applyDefaults lets each creation set the fields that have a default and that it
 // sets to nothing else: what follows from a default follows from this.
 func (r *resolver) applyDefaults() {
@@ -251,6 +266,8 @@ func (t *Term) known() (Value, bool) {
 		}
 	case TermInt:
 		return Value{Kind: ValueInt, Int: t.Int}, true
+	case TermSpan:
+		return Value{Kind: ValueSpan, Int: t.Int}, true
 	case TermBool:
 		return Value{Kind: ValueBool, Bool: t.Bool}, true
 	case TermWord:

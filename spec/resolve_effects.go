@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"unicode/utf8"
@@ -245,18 +246,23 @@ func (r *resolver) value(o *Operation, a *astOperation, f *Field, t Type, v astV
 			return out, false
 		}
 	case ValueSum:
-		if !fits(KindInt, v.text.text) {
+		parts, ok := r.sum(v.parts, v.text, scope{op: o, broken: a.inputsBroken})
+		if out.Parts = parts; !ok || !fits(cmp.Or(SumKind(parts), KindInt), v.text.text) {
 			return out, false
 		}
-		var ok bool
-		out.Parts, ok = r.sum(v.parts, v.text, scope{op: o, broken: a.inputsBroken})
-		for _, p := range out.Parts {
-			if src := p.Term.Field; src != nil && len(o.Creates) > 0 {
-				r.noRecord(o, v, f, src)
-				return out, false
-			}
+		if read := out.Fields(); len(read) > 0 && len(o.Creates) > 0 {
+			r.noRecord(o, v, f, read[0])
+			return out, false
 		}
-		return out, ok
+		return out, true
+	case ValueSpan:
+		if !fits(KindDuration, v.text.text) {
+			return out, false
+		}
+		if v.int < *t.Min || v.int > *t.Max {
+			r.at(codeValue, v.text, "write a length within the bounds", "%s is outside the bounds of field %s", v.text.text, f.Name)
+			return out, false
+		}
 	case ValueInt:
 		if !fits(KindInt, v.text.text) {
 			return out, false
@@ -282,7 +288,9 @@ func expected(t Type, o *Operation) string {
 		}
 		return "write input, actor, a string field or a text such as \"'new'\""
 	case KindTime:
-		return "write input, now, now + 60s or a time field"
+		return "write input, now, now + 60s, a time field or a sum"
+	case KindDuration:
+		return "write input, a length such as 5m, a duration field or a sum"
 	case KindInt, KindCounter:
 		return "write input, a number, an int field or a sum"
 	case KindBool:

@@ -72,6 +72,8 @@ func (r *resolver) term(a astTerm, sc scope) (Term, bool) {
 		fallthrough
 	case 0:
 		return r.nameTerm(t, a)
+	case TermBackoff:
+		return t, r.backoff(&t, a, sc)
 	case TermSum:
 		var ok bool
 		t.Parts, ok = r.sum(a.parts, a.text, sc)
@@ -152,7 +154,7 @@ func (r *resolver) presence(f *Fact, a *astFact) *Fact {
 		return f
 	}
 	if f.Left.Kind == TermSum {
-		r.at(codeIncomparable, a.left.text, "ask for each part by itself", "a sum is compared with numbers, and neither present nor absent")
+		r.at(codeIncomparable, a.left.text, "ask for each part by itself", "a sum is compared, and neither present nor absent")
 		return nil
 	}
 	r.at(codeIncomparable, a.left.text, "name a field or an input", "%s is always present", f.Left.Text)
@@ -257,8 +259,13 @@ func (t Term) typeOf() (Type, bool) {
 		return Type{Kind: KindString}, true
 	case TermNow:
 		return Type{Kind: KindTime}, true
-	case TermInt, TermSum:
+	case TermInt:
 		return Type{Kind: KindInt}, true
+	case TermSpan, TermBackoff:
+		return Type{Kind: KindDuration}, true
+	case TermSum:
+		k := SumKind(t.Parts)
+		return Type{Kind: k}, k != 0
 	case TermBool:
 		return Type{Kind: KindBool}, true
 	}

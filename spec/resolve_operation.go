@@ -235,5 +235,15 @@ func (r *resolver) trigger(a *astTrigger) (Trigger, bool) {
 		r.at(codeValue, a.after, "name a field of type time, created_at or updated_at", "field %s is %s and no time", t.After.Name, article(k.String()))
 		return t, false
 	}
+	if !a.by.given() {
+		return t, true
+	}
+	if t.By = r.field(a.by); t.By == nil {
+		return t, false
+	}
+	if k := t.By.Type.Kind; k != KindDuration && k != 0 {
+		r.at(codeValue, a.by, "name a field of type duration, or write a length such as 5m", "field %s is %s and no length", t.By.Name, article(k.String()))
+		return t, false
+	}
 	return t, true
 }

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Part is a whole number that a sum adds, or takes off.
+// Part is a number, a time or a length that a sum adds, or takes off.
 type Part struct {
 	Minus bool
 	Term  Term
@@ -29,18 +29,22 @@ const mostParts = 4
 const SumLimit = 1 << 60
 
 const sumHint = "write two to four parts with ` + ` or ` - ` between them: int fields, counters, `input.x` and numbers, " +
-	"at least one of them no number"
+	"or times and lengths such as 5m; at least one of them is no constant"
 
 // Names lists what a side of a fact names: the term itself, or the parts of a sum.
 func (t Term) Names() []Term {
-	if t.Kind != TermSum {
-		return []Term{t}
+	switch t.Kind {
+	case TermSum:
+		var list []Term
+		for _, p := range t.Parts {
+			list = append(list, p.Term.Names()...)
+		}
+		return list
+	case TermBackoff:
+		b := t.Backoff
+		return []Term{b.Base, b.Max, {Pos: b.ByPos, Kind: TermField, Text: b.By.Name, Field: b.By}}
 	}
-	list := make([]Term, len(t.Parts))
-	for i, p := range t.Parts {
-		list[i] = p.Term
-	}
-	return list
+	return []Term{t}
 }
 
 // Names lists what the two sides of a fact name. Of `any` it lists nothing: see Leaves.
@@ -62,9 +66,9 @@ func (v Value) Inputs() []*Input {
 		return []*Input{v.Input}
 	}
 	var list []*Input
-	for _, p := range v.Parts {
-		if p.Term.Input != nil {
-			list = append(list, p.Term.Input)
+	for _, t := range v.names() {
+		if t.Input != nil {
+			list = append(list, t.Input)
 		}
 	}
 	return list
@@ -76,13 +80,16 @@ func (v Value) Fields() []*Field {
 		return []*Field{v.Field}
 	}
 	var list []*Field
-	for _, p := range v.Parts {
-		if p.Term.Field != nil {
-			list = append(list, p.Term.Field)
+	for _, t := range v.names() {
+		if t.Field != nil {
+			list = append(list, t.Field)
 		}
 	}
 	return list
 }
+
+// names lists what a sum names.
+func (v Value) names() []Term { return Term{Kind: TermSum, Parts: v.Parts}.Names() }
 
 // SumText writes a sum.
 func SumText(parts []Part, text func(Term) string) string {
@@ -111,14 +118,14 @@ func apart(text string) string {
 	return "write a sum with a space on each side of the sign: `" + parts[1] + " - " + parts[2] + "`"
 }
 
-// isSum reports whether a value adds or takes off something that is no time.
+// isSum reports whether a value adds or takes off something.
 func isSum(ts []lexeme) bool {
-	sign, other := false, false
+	sign, text := false, false
 	for _, t := range ts {
 		sign = sign || t.text == "+" || t.text == "-"
-		other = other || t.text == "now" || spanForm.MatchString(t.text) || t.text[0] == '\''
+		text = text || t.text[0] == '\''
 	}
-	return sign && !other
+	return (sign || len(ts) == 6 && isBackoff(ts)) && !text
 }
 
 // parseSide reads a term, or a sum of terms, from the front of ts and returns the rest; bad is
@@ -129,16 +136,25 @@ func (p *parser) parseSide(w word, ts []lexeme) (side astTerm, rest []lexeme, ba
 		if i >= len(ts) {
 			return side, nil, &ts[len(ts)-1]
 		}
-		t, ok := p.parseTerm(w, ts[i])
-		if !ok {
-			return side, nil, &ts[i]
+		minus := i > 0 && ts[i-1].text == "-"
+		if isBackoff(ts[i:]) {
+			t, after, wrong := p.parseBackoff(w, ts[i:])
+			if wrong != nil {
+				return side, nil, wrong
+			}
+			parts, i = append(parts, astPart{minus, t}), len(ts)-len(after)-1
+		} else {
+			t, ok := p.parseTerm(w, ts[i])
+			if !ok {
+				return side, nil, &ts[i]
+			}
+			parts = append(parts, astPart{minus, t})
 		}
-		parts = append(parts, astPart{i > 0 && ts[i-1].text == "-", t})
 		if i+1 < len(ts) && (ts[i+1].text == "+" || ts[i+1].text == "-") {
 			continue
 		}
 		if rest = ts[i+1:]; i == 0 {
-			return t, rest, nil
+			return parts[0].term, rest, nil
 		}
 		end := ts[i].at + utf8.RuneCountInString(ts[i].text)
 		words := make([]string, i+1)
@@ -150,7 +166,7 @@ func (p *parser) parseSide(w word, ts []lexeme) (side astTerm, rest []lexeme, ba
 	}
 }
 
-// sum binds the parts of a sum, which are whole numbers.
+// sum binds the parts of a sum: whole numbers, or times and lengths.
 func (r *resolver) sum(parts []astPart, text word, sc scope) ([]Part, bool) {
 	ok, named := true, false
 	var list []Part
@@ -164,9 +180,9 @@ func (r *resolver) sum(parts []astPart, text word, sc scope) ([]Part, bool) {
 			ok = false
 		case known && typ.Kind == 0:
 			ok = false
-		case known && typ.Kind.family() != KindInt:
-			r.at(codeIncomparable, p.term.text, "name fields and inputs of type int, counters, sequences and numbers",
-				"a sum adds whole numbers, and %s is %s", part.Text, article(typ.Kind.String()))
+		case known && typ.Kind.family() != KindInt && typ.Kind != KindTime && typ.Kind != KindDuration:
+			r.at(codeIncomparable, p.term.text, "name ints, counters, sequences and numbers, or times and durations",
+				"a sum adds whole numbers, or times and lengths, and %s is %s", part.Text, article(typ.Kind.String()))
 			ok = false
 		case part.Kind == TermInt && (part.Int > SumLimit || part.Int < -SumLimit):
 			r.at(codeIncomparable, p.term.text, "write a smaller number", "%s is beyond 2^60, the limit of the numbers that a sum adds", part.Text)
@@ -180,11 +196,54 @@ func (r *resolver) sum(parts []astPart, text word, sc scope) ([]Part, bool) {
 	case len(list) > mostParts:
 		r.at(codeIncomparable, text, "keep a part of it in a field", "a sum has %d parts at most, and this one has %d", mostParts, len(list))
 		ok = false
+	case !named && slices.ContainsFunc(list, func(p Part) bool { return p.Term.Kind == TermSpan }):
+		r.at(codeIncomparable, text, "write the length that it makes", "nothing in %s is a field or an input", text.text)
+		ok = false
 	case !named:
 		r.at(codeIncomparable, text, "write the number that it makes", "nothing in %s is a field or an input", text.text)
 		ok = false
+	default:
+		ok = r.oneKind(list, parts, text)
 	}
 	return list, ok
+}
+
+// oneKind checks that a sum is one of whole numbers, an instant, or a length.
+func (r *resolver) oneKind(list []Part, parts []astPart, text word) bool {
+	times, known, number, other := 0, true, -1, -1
+	for i, p := range list {
+		typ, bound := p.Term.typeOf()
+		switch {
+		case !bound:
+			known = false
+		case typ.Kind.family() == KindInt:
+			number = i
+		default:
+			other = i
+		}
+		if typ.Kind == KindTime {
+			times += int(p.Signed(1))
+		}
+	}
+	switch {
+	case number >= 0 && other >= 0:
+		hint := "write a length such as 5m, or a field of type duration"
+		r.at(codeIncomparable, parts[number].term.text, hint, "%s is a whole number, and %s is %s: they do not add",
+			list[number].Term.Text, list[other].Term.Text, article(list[other].Term.kindText()))
+	case number >= 0 || !known || times == 0 || times == 1:
+		return true
+	case times < 0:
+		r.at(codeIncomparable, text, "put the later time first, as in `ended - started`", "%s takes a time off and starts from none", text.text)
+	default:
+		r.at(codeIncomparable, text, "keep one time and add lengths, or take one time off another", "%s adds %d times", text.text, times)
+	}
+	return false
+}
+
+// kindText names the kind of a term.
+func (t Term) kindText() string {
+	typ, _ := t.typeOf()
+	return typ.Kind.String()
 }
 
 // limitSums keeps the numbers that sums read, and fields that are set to one, within the limit:
