@@ -302,15 +302,25 @@ func (t *Type) limit() {
 }
 
 // Beyond reports whether a number is beyond the limit of sums, and the type has that limit.
+// A duration is never negative, and never above [MaxSpan].
 func (t Type) Beyond(n int64) bool {
+	if t.Kind == KindDuration {
+		return n < 0 || n > MaxSpan
+	}
 	return t.Max != nil && *t.Max == SumLimit && n > SumLimit || t.Min != nil && *t.Min == -SumLimit && n < -SumLimit
 }
 
 // Summed reports whether the type has the limit of sums.
-func (t Type) Summed() bool { return t.Beyond(SumLimit+1) || t.Beyond(-SumLimit-1) }
+func (t Type) Summed() bool {
+	return t.Kind != KindDuration && (t.Beyond(SumLimit+1) || t.Beyond(-SumLimit-1))
+}
 
-// Asked is the type without the limit of sums: its bounds are those of the file.
+// Asked is the type without the limit of sums: its bounds are those of the file. Of a duration
+// that has none, it keeps that it is not negative.
 func (t Type) Asked() Type {
+	if t.Kind == KindDuration && *t.Max == MaxSpan {
+		t.Max = nil
+	}
 	if t.Min != nil && *t.Min == -SumLimit {
 		t.Min = nil
 	}

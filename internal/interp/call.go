@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -126,6 +127,8 @@ func acceptInput(in *spec.Input, into []*spec.Field, v Value) (Value, string) {
 		switch in.Type.Kind {
 		case spec.KindInt, spec.KindCounter, spec.KindSequence:
 			v = Int(0)
+		case spec.KindDuration:
+			v = Span(0)
 		case spec.KindBool:
 			v = Bool(false)
 		case spec.KindSet:
@@ -189,7 +192,7 @@ func acceptInput(in *spec.Input, into []*spec.Field, v Value) (Value, string) {
 		if !slices.ContainsFunc(in.Type.Values, func(w *spec.EnumValue) bool { return w.Name == v.Text }) {
 			return v, fmt.Sprintf("%q is none of its words", v.Text)
 		}
-	case KindInt:
+	case KindInt, KindDuration:
 		if problem := boundProblem(in.Type, v.Num); problem != "" {
 			return v, problem
 		}
@@ -218,11 +221,15 @@ func escapesNUL(text string) bool {
 
 // boundProblem says what is wrong with n as a value of the type, or "".
 func boundProblem(t spec.Type, n int64) string {
+	text := spec.SpanText
+	if t.Kind != spec.KindDuration {
+		text = func(n int64) string { return strconv.FormatInt(n, 10) }
+	}
 	switch {
 	case t.Min != nil && n < *t.Min:
-		return fmt.Sprintf("%d is less than %d", n, *t.Min)
+		return text(n) + " is less than " + text(*t.Min)
 	case t.Max != nil && n > *t.Max:
-		return fmt.Sprintf("%d is more than %d", n, *t.Max)
+		return text(n) + " is more than " + text(*t.Max)
 	case t.Kind == spec.KindCounter && n < 0:
 		return fmt.Sprintf("%d is less than 0", n)
 	}
@@ -361,6 +368,8 @@ func kindOf(k spec.Kind) ValueKind {
 		return KindSet
 	case spec.KindEnum:
 		return KindWord
+	case spec.KindDuration:
+		return KindDuration
 	}
 	return KindAbsent
 }

@@ -29,7 +29,7 @@ func Check(m *spec.Machine, r Record) []Violation {
 func arrival(m *spec.Machine, before, after Record, creation bool) []Violation {
 	return check(m, after, func(i int, f *spec.Field) bool {
 		switch f.Type.Kind {
-		case spec.KindInt:
+		case spec.KindInt, spec.KindDuration:
 			return true
 		case spec.KindString:
 			if f.Type.HasLength() {
@@ -96,7 +96,7 @@ func checkField(f *spec.Field, v Value) (Violation, bool) {
 		return broken(f.Name, "%s is no value of its type", v)
 	}
 	switch f.Type.Kind {
-	case spec.KindInt, spec.KindCounter:
+	case spec.KindInt, spec.KindCounter, spec.KindDuration:
 		if problem := boundProblem(f.Type, v.Num); problem != "" {
 			return broken(f.Name, "%s", problem)
 		}

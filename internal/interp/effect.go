@@ -11,7 +11,7 @@ import (
 // apply returns target with the effects on it. Every right side reads the
 // stored record; fields that are not named keep what target has. It names the
 // first field that cannot hold its new value: no number wraps or is beyond the limit of
-// sums, and no time leaves the years that a record can hold.
+// sums, no length is negative or above 100 years, and no time leaves the years that a record can hold.
 func apply(m *spec.Machine, e *spec.Effects, stored, target Record, c Call) (after Record, over *spec.Field) {
 	exceeds := func(f *spec.Field, does bool) {
 		if does && over == nil {
@@ -27,8 +27,9 @@ func apply(m *spec.Machine, e *spec.Effects, stored, target Record, c Call) (aft
 	}
 	for _, a := range e.Set {
 		v := valueOf(m, a, stored, c)
-		exceeds(a.Field, a.Value.Kind == spec.ValueNow && a.Value.Plus > 0 && !inYears(v.AsTime()) ||
-			v.Kind == KindInt && a.Field.Type.Beyond(v.Num))
+		summed := a.Value.Kind == spec.ValueNow && a.Value.Plus > 0 || a.Value.Kind == spec.ValueSum
+		exceeds(a.Field, summed && v.Kind == KindTime && !inYears(v.AsTime()) ||
+			(v.Kind == KindInt || v.Kind == KindDuration) && a.Field.Type.Beyond(v.Num))
 		put(a.Field, v)
 	}
 	for _, f := range e.Clear {
@@ -95,6 +96,8 @@ func valueOf(m *spec.Machine, a spec.Assign, stored Record, c Call) Value {
 		return text(a.Field, v.Const)
 	case spec.ValueSum:
 		return sum(m, v.Parts, stored, c)
+	case spec.ValueSpan:
+		return Span(v.Int)
 	}
 	return Absent
 }

@@ -154,7 +154,26 @@ func Due(m *spec.Machine, op *spec.Operation, r Record, now time.Time) bool {
 		if t.Startup {
 			return false // recovery asks once, at start, whatever the time
 		}
-		v := r.Value(m, t.After)
-		return v.Kind == KindTime && !cut(now).Before(v.AsTime().Add(t.Plus))
+		at := Deadline(m, t, r)
+		return at.Kind == KindTime && at.Num <= Time(now).Num
 	})
+}
+
+// Deadline is when a trigger asks for its operation: an instant, or absent where it never does.
+func Deadline(m *spec.Machine, t spec.Trigger, r Record) Value {
+	if t.Startup {
+		return Absent
+	}
+	at := r.Value(m, t.After)
+	if at.Kind == KindAbsent {
+		return Absent
+	}
+	if t.By == nil {
+		return Time(at.AsTime().Add(t.Plus))
+	}
+	by := r.Value(m, t.By)
+	if by.Kind == KindAbsent {
+		return Absent
+	}
+	return Value{Kind: KindTime, Num: at.Num + by.Num}
 }

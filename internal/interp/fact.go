@@ -110,20 +110,43 @@ func term(m *spec.Machine, t spec.Term, r Record, c Call) Value {
 		return String(t.Const)
 	case spec.TermSum:
 		return sum(m, t.Parts, r, c)
+	case spec.TermSpan:
+		return Span(t.Int)
+	case spec.TermBackoff:
+		return backoff(m, t.Backoff, r, c)
 	}
 	return Absent
 }
 
-// sum adds numbers of a record and a call; it is absent where one of them is. No sum
-// wraps: the types of its parts keep each one within [spec.SumLimit].
+// sum adds numbers, or times and lengths, of a record and a call; it is absent where one of them
+// is. With a time it makes an instant, with two of which one is taken off a length. No sum wraps:
+// the types of its parts keep each one within [spec.SumLimit].
 func sum(m *spec.Machine, parts []spec.Part, r Record, c Call) Value {
-	total := Int(0)
+	total, times := Int(0), 0
 	for _, p := range parts {
 		v := term(m, p.Term, r, c)
-		if v.Kind == KindAbsent {
+		switch v.Kind {
+		case KindAbsent:
 			return Absent
+		case KindTime:
+			times += int(p.Signed(1))
+			total.Kind = KindDuration
+		case KindDuration:
+			total.Kind = KindDuration
 		}
 		total.Num += p.Signed(v.Num)
 	}
+	if times == 1 {
+		total.Kind = KindTime
+	}
 	return total
+}
+
+// backoff is a length that grows with a counter of the record; it is absent where an end is.
+func backoff(m *spec.Machine, b *spec.Backoff, r Record, c Call) Value {
+	base, longest := term(m, b.Base, r, c), term(m, b.Max, r, c)
+	if base.Kind == KindAbsent || longest.Kind == KindAbsent {
+		return Absent
+	}
+	return Span(b.Length(base.Num, longest.Num, r.Value(m, b.By).Num))
 }

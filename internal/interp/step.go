@@ -351,6 +351,6 @@ func Internal(m *spec.Machine, op *spec.Operation) bool {
 // asksTime reports whether a guard compares the field with the time of the call.
 func asksTime(r *spec.Requirement, f *spec.Field) bool {
 	return slices.ContainsFunc(spec.Leaves(r.When), func(x *spec.Fact) bool {
-		return x.Left.Field == f && x.Right.Kind == spec.TermNow || x.Right.Field == f && x.Left.Kind == spec.TermNow
+		return x.Reads(f) && slices.ContainsFunc(x.Names(), func(t spec.Term) bool { return t.Kind == spec.TermNow })
 	})
 }

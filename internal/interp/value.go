@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/fsmgen/fsmgen/spec"
 )
 
 // ValueKind says what a [Value] holds.
@@ -30,13 +32,15 @@ const (
 	KindSet
 	// KindWord is a word of an enum, under its present name.
 	KindWord
+	// KindDuration is a length of time in microseconds.
+	KindDuration
 )
 
 // Value is what a field, an input or a term holds. Values are comparable:
 // two values are equal exactly when == says so.
 type Value struct {
 	Kind ValueKind
-	Num  int64  // KindInt; KindBool as 0 or 1; KindTime as microseconds since 1970
+	Num  int64  // KindInt; KindBool as 0 or 1; KindTime as microseconds since 1970; KindDuration as microseconds
 	Text string // KindString, KindJSON, KindWord; KindSet as a JSON array of the sorted members
 }
 
@@ -59,6 +63,9 @@ func Bool(b bool) Value {
 
 // Time makes a time value: UTC, cut to microseconds.
 func Time(t time.Time) Value { return Value{Kind: KindTime, Num: cut(t).UnixMicro()} }
+
+// Span makes a duration value of microseconds.
+func Span(micros int64) Value { return Value{Kind: KindDuration, Num: micros} }
 
 // JSON makes a json value. The text is compacted; text that is no JSON is kept
 // as it is, so that [Accept] can refuse it.
@@ -163,6 +170,8 @@ func (v Value) String() string {
 		return strconv.FormatBool(v.Num != 0)
 	case KindTime:
 		return v.AsTime().Format(time.RFC3339Nano)
+	case KindDuration:
+		return spec.SpanText(v.Num)
 	case KindString:
 		return strconv.Quote(v.Text)
 	}
