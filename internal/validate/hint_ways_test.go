@@ -487,6 +487,7 @@ var ways = []way{
 		*in(x.root, "operations", x.a[1], "allow", "FSM604") = *value("the log keeps it")
 		return true
 	})),
+	says("bound the length by its type, such as `duration 1s..1h`"),
 	says("where the callers and their clocks are trusted, write `allow: {FSM609: <why>}` in the head of the file").by(tree(func(x *place) bool {
 		*in(x.root, "allow", "FSM609") = *value("the workers are ours")
 		return true
@@ -496,7 +497,7 @@ var ways = []way{
 		for _, op := range []string{"<", "<=", ">", ">="} {
 			all = append(all, e.tree(e.d.Pos, func(root *yaml.Node, _ []*yaml.Node) bool {
 				when := in(root, "guards", a[1], "when")
-				fact := regexp.MustCompile(`^(\S+) [<>]=? (\S+)$`).FindStringSubmatch(when.Value)
+				fact := regexp.MustCompile(`^(.+) [<>]=? (.+)$`).FindStringSubmatch(when.Value)
 				if fact != nil {
 					*when = yaml.Node{Kind: yaml.ScalarNode, Value: fact[1] + " " + op + " " + fact[2]}
 				}
