@@ -129,10 +129,11 @@ func (t *astType) anyLength() {
 
 // spanBounds writes the bounds of a duration that are narrower than those of all.
 func (t Type) spanBounds() string {
-	if t.Min == nil || t.Max == nil || *t.Min == 0 && *t.Max == MaxSpan {
+	open := t.Max == nil || *t.Max == MaxSpan
+	if t.Min == nil || *t.Min == 0 && open {
 		return ""
 	}
-	if *t.Max == MaxSpan {
+	if open {
 		return " " + SpanText(*t.Min) + ".."
 	}
 	return " " + SpanText(*t.Min) + ".." + SpanText(*t.Max)
