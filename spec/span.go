@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -55,6 +56,15 @@ func parseSpan(text string) (micros int64, problem string) {
 	}
 	d, problem := parseDuration(text)
 	return int64(d / time.Microsecond), problem
+}
+
+// ParseSpan reads a length as a specification has it, such as `0s`, `500ms` or `90s`, as microseconds.
+func ParseSpan(text string) (micros int64, err error) {
+	micros, problem := parseSpan(text)
+	if problem != "" {
+		return 0, fmt.Errorf("%s: %s", problem, cmp.Or(hintOfSpan(text), spanHint))
+	}
+	return micros, nil
 }
 
 // parseDuration reads `500ms`, `90s`, `10m`, `2h`, `7d`; problem says what is wrong.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/fsmgen/fsmgen/internal/interp"
@@ -128,9 +129,16 @@ func (d *liveDatabase) Overview(ctx context.Context, m *spec.Machine) (Overview,
 
 // overdue lists the records for which a trigger is due.
 func (d *liveDatabase) overdue(ctx context.Context, db *live.DB, o *spec.Operation, t spec.Trigger, now time.Time, v *Overview) error {
+	plus := t.Plus
+	if t.By != nil {
+		plus = time.Duration(*t.By.Type.Min) * time.Microsecond
+	}
 	q := driver.Query{
-		Where: []driver.Cond{{Column: t.After.Stored(), Op: driver.OpLe, Value: now.Add(-t.Plus)}},
-		Order: []driver.Order{{Column: t.After.Stored()}}, Limit: mostOverdue + 1,
+		Where: []driver.Cond{{Column: t.After.Stored(), Op: driver.OpLe, Value: now.Add(-plus)}},
+		Order: []driver.Order{{Column: t.After.Stored()}},
+	}
+	if t.By == nil {
+		q.Limit = mostOverdue + 1
 	}
 	for _, s := range o.From {
 		q.States = append(q.States, s.State.Stored())
@@ -140,21 +148,32 @@ func (d *liveDatabase) overdue(ctx context.Context, db *live.DB, o *spec.Operati
 		if err != nil && !errors.Is(err, fsm.ErrQuarantined) {
 			return err
 		}
+		at := interp.Deadline(db.Spec, t, r)
+		if r.State != nil && (at.Kind != interp.KindTime || now.Before(at.AsTime())) {
+			continue
+		}
 		if n++; n > mostOverdue {
 			v.More = true
 			break
 		}
-		at := r.Value(db.Spec, t.After)
-		if r.State == nil || at.Kind != interp.KindTime {
+		if r.State == nil {
 			continue // an audit says what is wrong with it
 		}
-		due := at.AsTime().Add(t.Plus)
+		due := at.AsTime()
 		v.Overdue = append(v.Overdue, Overdue{
-			ID: r.ID, Broken: err != nil, State: r.State.Name, Operation: o.Name, Field: t.After.Name,
+			ID: r.ID, Broken: err != nil, State: r.State.Name, Operation: o.Name, Field: waitsFor(t),
 			Deadline: stamp(due), Late: lateBy(now.Sub(due)), due: due,
 		})
 	}
 	return nil
+}
+
+// waitsFor names what a trigger waits for.
+func waitsFor(t spec.Trigger) string {
+	if t.By != nil {
+		return t.After.Name + " + " + t.By.Name
+	}
+	return t.After.Name
 }
 
 // lateBy writes a duration as people say it: the two largest units.
@@ -255,8 +274,11 @@ func logEvent(m *spec.Machine, e *fsm.Event) LogEvent {
 			continue
 		}
 		text := jsonText(raw)
-		if f.Type.Kind == spec.KindSet && string(raw) == "null" {
+		switch micros, err := strconv.ParseInt(text, 10, 64); {
+		case f.Type.Kind == spec.KindSet && string(raw) == "null":
 			text = "empty"
+		case f.Type.Kind == spec.KindDuration && err == nil:
+			text = spec.SpanText(micros)
 		}
 		v.Changes = append(v.Changes, NamedText{f.Name, text})
 	}

@@ -382,12 +382,9 @@ func deadlinesOf(m *spec.Machine, w interp.World, now time.Time) []deadlineView 
 				continue
 			}
 			for _, t := range o.Triggers {
-				if t.Startup {
-					continue
-				}
-				if v := r.Value(m, t.After); v.Kind == interp.KindTime {
-					at := v.AsTime().Add(t.Plus)
-					list = append(list, deadlineView{r.ID, o.Name, t.After.Name, stamp(at), !now.Before(at)})
+				if due := interp.Deadline(m, t, r); due.Kind == interp.KindTime {
+					at := due.AsTime()
+					list = append(list, deadlineView{r.ID, o.Name, waitsFor(t), stamp(at), !now.Before(at)})
 				}
 			}
 		}
