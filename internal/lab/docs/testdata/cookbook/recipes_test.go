@@ -90,7 +90,7 @@ func TestRetry(t *testing.T) {
 	tasks, clock := open(t, task.Migrate, task.Open)
 	must(tasks.Submit(ctx, "", fsm.Call{RequestID: "s"}))
 	fails := func(task.Task) error { return errors.New("no answer") }
-	for _, pause := range []time.Duration{30 * time.Second, 5 * time.Minute, time.Hour} {
+	for _, pause := range []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute} {
 		want(t, must(attempt(ctx, tasks, "w1", fails)), task.StateWaiting)
 		clock.Advance(pause - time.Second)
 		if _, err := attempt(ctx, tasks, "w1", fails); !errors.Is(err, fsm.ErrNothingToDo) {
