@@ -57,7 +57,11 @@ func describe(m *spec.Machine, s *driver.Schema) *fsmimpl.Descriptor[record] {
 			}
 		}
 		for _, trigger := range o.Triggers {
-			op.Triggers = append(op.Triggers, fsmimpl.Trigger{After: trigger.After.Stored(), Plus: trigger.Plus})
+			by := ""
+			if trigger.By != nil {
+				by = trigger.By.Stored()
+			}
+			op.Triggers = append(op.Triggers, fsmimpl.Trigger{After: trigger.After.Stored(), By: by, Plus: trigger.Plus})
 		}
 		if o.By == spec.BySystem {
 			op.System = func(*record, time.Time) (fsmimpl.Call[record], error) {

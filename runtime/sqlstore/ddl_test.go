@@ -31,6 +31,8 @@ func TestIndexForm(t *testing.T) {
 		`("a", "b" NULLS LAST, "id")`:       `CREATE INDEX x ON public.t USING btree (a, b, id)`,
 		`("b" DESC NULLS LAST, "id")`:       `CREATE INDEX x ON public.t USING btree (b DESC NULLS LAST, id)`,
 		`("b", "id") WHERE "b" IS NOT NULL`: `CREATE INDEX x ON public.t USING btree (b, id) WHERE (b IS NOT NULL)`,
+		`((` + new(postgres).later(`"due"`, `"weight"`) + `)) WHERE "_open"`: `CREATE INDEX x ON public.t USING btree ((((due - ` +
+			`'1969-12-31 19:00:00-05'::timestamp with time zone) + ((weight)::double precision * '00:00:00.000001'::interval)))) WHERE _open`,
 	} {
 		if indexForm(head+ours) != indexForm(catalog) {
 			t.Errorf("%s: %q, the catalog has %q", ours, indexForm(head+ours), indexForm(catalog))

@@ -36,6 +36,15 @@ func (p *postgres) otherIndex(t *table, w piece, text string, first bool) (bool,
 
 var (
 	indexHead  = regexp.MustCompile(`(?s)^(.*?)INDEX .*? ON [^(]*`)
+	// The catalog writes an instant in the session's time zone, and names the casts that it makes.
+	lengthWords = []struct {
+		wrote *regexp.Regexp
+		is    string
+	}{
+		{regexp.MustCompile(`'(?:1969-12-31|1970-01-01) [^']*'`), "'1970'"},
+		{regexp.MustCompile(`'00:00:00\.000001'|interval '1 microsecond'`), "'1 microsecond'"},
+		{regexp.MustCompile(`::double precision|::timestamp with time zone`), ""},
+	}
 	indexWords = regexp.MustCompile(`::[a-z]+(?: varying)?(?:\[\])?|\b(?:IN|ANY|ARRAY)\b|=|[\s()\[\]",;]+`)
 )
 
@@ -47,6 +56,9 @@ func indexForm(text string) string {
 		return text
 	}
 	text = text[m[2]:m[3]] + text[m[1]:]
+	for _, x := range lengthWords { // see postgres.later
+		text = x.wrote.ReplaceAllString(text, x.is)
+	}
 	text = strings.Join(strings.Fields(indexWords.ReplaceAllString(text, " ")), " ")
 	text = strings.ReplaceAll(text, "DESC NULLS LAST", "DESC LAST")
 	return strings.ReplaceAll(text, " NULLS LAST", "") // as usual, of which the catalog says nothing
