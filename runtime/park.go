@@ -9,7 +9,6 @@ import (
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/call"
-	"github.com/fsmgen/fsmgen/runtime/internal/rows"
 )
 
 // errMet ends a transaction of a pick that met records to be parked.
@@ -102,7 +101,7 @@ func (m *Machine[R]) refused(tx driver.Tx, q *request[R], row *driver.Row, rec *
 func (m *Machine[R]) groupOf(row *driver.Row, columns []string) []any {
 	values := make([]any, len(columns))
 	for i, name := range columns {
-		if values[i] = rows.Column(m.schema, row, name); values[i] == nil {
+		if values[i] = m.schema.Key(row, name, ""); values[i] == nil {
 			return nil
 		}
 	}
@@ -111,7 +110,7 @@ func (m *Machine[R]) groupOf(row *driver.Row, columns []string) []any {
 
 // dueAt returns from when on a comparison with now holds; 0: it does now.
 func (m *Machine[R]) dueAt(row *driver.Row, c driver.Cond, now time.Time) int64 {
-	v, ok := rows.Key(m.schema, row, c.Column, c.By).(time.Time)
+	v, ok := m.schema.Key(row, c.Column, c.By).(time.Time)
 	switch {
 	case !ok:
 		return driver.AsItIs

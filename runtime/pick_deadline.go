@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/fsmgen/fsmgen/runtime/internal/rows"
 )
 
 // errOver takes back a pick whose deadline went by while it was made: it is decided
@@ -29,7 +27,7 @@ func (m *Machine[R]) over(q *request[R], s *step[R], now time.Time) error {
 			if t.Startup || c < 0 || !slices.Contains(op.From, s.row.State) || !slices.Contains(s.write.Changed, c) {
 				continue
 			}
-			at, _ := rows.Key(m.schema, &s.row, t.After, t.By).(time.Time)
+			at, _ := m.schema.Key(&s.row, t.After, t.By).(time.Time)
 			if due := at.Add(t.Plus); due.After(q.begun) && !due.After(now) {
 				r := m.refusal(ErrInvalidInput, q.op, "", "")
 				r.Name = m.schema.Columns[c].Name

@@ -10,7 +10,6 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
-	"github.com/fsmgen/fsmgen/runtime/internal/rows"
 )
 
 // Sweep runs every operation with an `after` trigger on every record whose
@@ -138,7 +137,7 @@ func (m *Machine[R]) due(ctx context.Context, op *fsmimpl.Operation[R], t fsmimp
 				return
 			}
 			last := &page[len(page)-1]
-			q.After, q.Behind = last.ID, []any{rows.Key(m.schema, last, t.After, t.By)}
+			q.After, q.Behind = last.ID, []any{m.schema.Key(last, t.After, t.By)}
 		}
 	}
 }

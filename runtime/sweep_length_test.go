@@ -87,7 +87,9 @@ func TestNoOptionReplacesAField(t *testing.T) {
 	store := newStore()
 	open(t, store, storetest.Schema())
 	d, _ := changed(map[string]func(*fsmimpl.Operation[storetest.Parcel]){
-		"release": func(op *fsmimpl.Operation[storetest.Parcel]) { op.Triggers = []fsmimpl.Trigger{{After: "due", By: "weight"}} },
+		"release": func(op *fsmimpl.Operation[storetest.Parcel]) {
+			op.Triggers = []fsmimpl.Trigger{{After: "due", By: "weight"}}
+		},
 	})
 	if _, err := fsm.NewMachine(t.Context(), store, d, effects(nil), fsm.WithTrigger("release", time.Minute)); err == nil {
 		t.Error("the length was replaced")
@@ -102,7 +104,9 @@ func TestPickWhoseLengthGoesBy(t *testing.T) {
 	store := memstore.New()
 	open(t, store, storetest.Schema())
 	d, _ := changed(map[string]func(*fsmimpl.Operation[storetest.Parcel]){
-		"release": func(op *fsmimpl.Operation[storetest.Parcel]) { op.Triggers = []fsmimpl.Trigger{{After: "created_at", By: "weight"}} },
+		"release": func(op *fsmimpl.Operation[storetest.Parcel]) {
+			op.Triggers = []fsmimpl.Trigger{{After: "created_at", By: "weight"}}
+		},
 	})
 	m, err := fsm.NewMachine(t.Context(), store, d, effects(nil), fsm.WithClock(func() time.Time { now = now.Add(slow); return now }))
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
-	"github.com/fsmgen/fsmgen/runtime/internal/rows"
 )
 
 // farAhead is how far off a deadline may be before an audit warns.
@@ -23,7 +22,7 @@ func (m *machine[R]) far(row *driver.Row) []inspect.Finding {
 			if t.Startup || !slices.Contains(op.From, row.State) {
 				continue
 			}
-			at, _ := rows.Key(m.Schema, row, t.After, t.By).(time.Time)
+			at, _ := m.Schema.Key(row, t.After, t.By).(time.Time)
 			if at.After(limit) {
 				name := m.name(t.After)
 				if t.By != "" {

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
-	"github.com/fsmgen/fsmgen/runtime/internal/rows"
 )
 
 // indexed is one key by which a row is found.
@@ -30,7 +29,7 @@ func (t *table) indexes(row *driver.Row) []indexed {
 		group := x.Name + "\x00" + joined(values)
 		key := []byte(t.keys.base + partIndex + group)
 		for _, o := range x.Order {
-			key = appendValue(key, rows.Key(t.schema, row, o.Column, o.By), o.Descending)
+			key = appendValue(key, t.schema.Key(row, o.Column, o.By), o.Descending)
 		}
 		e := indexed{key: string(key) + row.ID, value: row.State + "\x00" + row.ID}
 		if len(x.Order) == 0 {
@@ -82,7 +81,7 @@ func (t *table) numbers(q *driver.PeerQuery) (prefix string, ok bool) {
 func (t *table) values(row *driver.Row, columns []string) (values []any, whole bool) {
 	values, whole = make([]any, len(columns)), true
 	for i, c := range columns {
-		values[i] = rows.Column(t.schema, row, c)
+		values[i] = t.schema.Key(row, c, "")
 		whole = whole && values[i] != nil
 	}
 	return values, whole

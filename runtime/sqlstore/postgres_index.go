@@ -35,7 +35,7 @@ func (p *postgres) otherIndex(t *table, w piece, text string, first bool) (bool,
 }
 
 var (
-	indexHead  = regexp.MustCompile(`(?s)^(.*?)INDEX .*? ON [^(]*`)
+	indexHead = regexp.MustCompile(`(?s)^(.*?)INDEX .*? ON [^(]*`)
 	// The catalog writes an instant in the session's time zone, and names the casts that it makes.
 	lengthWords = []struct {
 		wrote *regexp.Regexp

@@ -55,31 +55,6 @@ func KindOf(s *driver.Schema, column string) (driver.Kind, error) {
 	return 0, fmt.Errorf("%s has no column %q", s.Machine, column)
 }
 
-// Key returns the value of a column, and later by another one where that is named.
-func Key(s *driver.Schema, row *driver.Row, column, by string) any {
-	v := Column(s, row, column)
-	if by == "" {
-		return v
-	}
-	at, timed := v.(time.Time)
-	length, known := Column(s, row, by).(int64)
-	if !timed || !known {
-		return nil
-	}
-	return driver.Later(at, length)
-}
-
-// Column returns the value of a column; created_at and updated_at are columns too.
-func Column(s *driver.Schema, row *driver.Row, name string) any {
-	switch name {
-	case "created_at":
-		return row.CreatedAt
-	case "updated_at":
-		return row.UpdatedAt
-	}
-	return row.Values[s.Column(name)]
-}
-
 // Fit reports whether a row is in the states of a query and meets its
 // conditions. After, Behind, Order and Limit do not matter.
 func Fit(s *driver.Schema, row *driver.Row, q *driver.Query) bool {
@@ -87,7 +62,7 @@ func Fit(s *driver.Schema, row *driver.Row, q *driver.Query) bool {
 		return false
 	}
 	for _, c := range q.Where {
-		value := Key(s, row, c.Column, c.By)
+		value := s.Key(row, c.Column, c.By)
 		if i := s.Column(c.Column); i >= 0 && s.Columns[i].Kind == driver.KindSet && emptySet(value) {
 			value = nil
 		}
@@ -130,7 +105,7 @@ func holds(value any, c driver.Cond) bool {
 // Absent values come last.
 func Sort(s *driver.Schema, list []driver.Row, order []driver.Order) {
 	slices.SortStableFunc(list, func(a, b driver.Row) int { // stable: ties stay in the order of the ids
-		return inOrder(s, &a, order, func(i int) any { return Key(s, &b, order[i].Column, order[i].By) })
+		return inOrder(s, &a, order, func(i int) any { return s.Key(&b, order[i].Column, order[i].By) })
 	})
 }
 
@@ -146,7 +121,7 @@ func Behind(s *driver.Schema, row *driver.Row, q *driver.Query) bool {
 // inOrder compares a row with the values of another one, by the keys of order.
 func inOrder(s *driver.Schema, row *driver.Row, order []driver.Order, other func(i int) any) int {
 	for i, o := range order {
-		x, y := Key(s, row, o.Column, o.By), other(i)
+		x, y := s.Key(row, o.Column, o.By), other(i)
 		switch {
 		case x == nil && y == nil:
 			continue
