@@ -21,10 +21,13 @@ type workShape struct {
 }
 
 // plain reports whether the machine has the shape that the generated tests know: a pick
-// of one state, a beat there, and no other inputs.
+// of one state, a beat there that is told until when, and no other inputs.
 func (w *workShape) plain() bool {
-	return w.beat != nil && len(w.ends) == 1 && slices.Contains(states(w.beat.From), w.ends[0]) && w.lease == 0 && !w.asks()
+	return w.beat != nil && w.extend != nil && !isLength(w.extend) && !isLength(w.claim) && len(w.ends) == 1 && slices.Contains(states(w.beat.From), w.ends[0]) && w.lease == 0 && !w.asks()
 }
+
+// isLength reports whether an input says for how long, and not until when.
+func isLength(in *spec.Input) bool { return in != nil && in.Type.Kind == spec.KindDuration }
 
 // asks reports whether the pick has inputs that the worker does not fill in itself.
 func (w *workShape) asks() bool {
@@ -65,7 +68,7 @@ func (h *held) workShape() *workShape {
 				w.claim, w.lease = in, d
 			}
 			return ok
-		}) && w.claim != nil {
+		}) && w.claim != nil && !isLength(w.claim) {
 			w.deadline = set(pick, w.claim)
 		}
 		h.keepsAlive(w)
@@ -159,7 +162,9 @@ func postpones(o *spec.Operation, t spec.Trigger) (in *spec.Input, lease time.Du
 		for _, a := range e.Set {
 			switch {
 			case a.Field != t.After:
-			case addsNow(a.Value), a.Value.Kind == spec.ValueNow && t.By != nil: // for how long, the record says
+			case addsNow(a.Value):
+				return lengthOfLease(a.Value), 0, true
+			case a.Value.Kind == spec.ValueNow && t.By != nil: // for how long, the record says
 				return nil, 0, true
 			case a.Value.Kind == spec.ValueNow && a.Value.Plus+t.Plus > 0:
 				return nil, a.Value.Plus + t.Plus, true
@@ -167,6 +172,14 @@ func postpones(o *spec.Operation, t spec.Trigger) (in *spec.Input, lease time.Du
 		}
 	}
 	return nil, 0, false
+}
+
+// lengthOfLease returns the input that says how long after now an instant is; nil where something else does.
+func lengthOfLease(v spec.Value) *spec.Input {
+	if in := v.Inputs(); len(in) == 1 && len(v.Parts) == 2 && isLength(in[0]) && !v.Parts[0].Minus && !v.Parts[1].Minus {
+		return in[0]
+	}
+	return nil
 }
 
 // sets returns the input that an operation puts into a field.
@@ -218,13 +231,17 @@ func (h *held) worker(f *jen.File, w *workShape) {
 		Type().Id("WorkerConfig").Struct(fields...)
 
 	until := func(in *spec.Input) string {
-		if isOptional(in.Type) {
-			return "fsm.Some(until)"
+		value := "until"
+		if isLength(in) {
+			value = "c.Lease"
 		}
-		return "until"
+		if isOptional(in.Type) {
+			return "fsm.Some(" + value + ")"
+		}
+		return value
 	}
 	unused := func(in *spec.Input) string {
-		if in == nil {
+		if in == nil || isLength(in) {
 			return "_"
 		}
 		return "until"
