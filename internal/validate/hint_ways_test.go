@@ -330,6 +330,12 @@ var ways = []way{
 		*in(operation(x.root, x.chain), "set", x.a[1]) = *value("input")
 		return true
 	})),
+	says("write `backoff [] by <>`").by(tree(func(x *place) bool {
+		*in(operation(x.root, x.chain), "set", x.e.word()) = *value("backoff " + x.a[1] + " by " + x.a[2])
+		return true
+	})),
+	says("widen the bounds of <>").weaker(),
+	says("give both ends of the back-off bounds within those of <>"),
 	says("give <> the type `[]`").weaker().by(typed),
 	says("give <> the type `[]`: an actor has 1 to 255 characters").weaker().by(typed),
 	says("declare the field `optional`").weaker(),
