@@ -46,25 +46,30 @@ func sameAsk(a, b *spec.Effect) bool {
 
 // follower is an operation that follows steps of another one.
 type follower struct {
-	ref *spec.OperationRef
-	of  func(v spec.Move) bool // the steps that it follows
+	ref    *spec.OperationRef
+	of     func(v spec.Move) bool // the steps that it follows
+	gaveUp bool                   // it follows an effect that gave up, and gets the error
 }
 
-// followers lists what follows the steps of an operation: in their transaction, or when an
-// effect was performed.
+// followers lists what follows the steps of an operation: in their transaction, when an
+// effect was performed, or when it gave up.
 func followers(op *spec.Operation) []follower {
 	var list []follower
 	if op.Then != nil {
-		list = append(list, follower{op.Then, func(spec.Move) bool { return true }})
+		list = append(list, follower{ref: op.Then, of: func(spec.Move) bool { return true }})
 	}
 	for _, b := range op.Choose {
 		if b.Then != nil {
-			list = append(list, follower{b.Then, func(v spec.Move) bool { return v.Branch == b }})
+			list = append(list, follower{ref: b.Then, of: func(v spec.Move) bool { return v.Branch == b }})
 		}
 	}
 	for _, e := range op.AllAsks() {
+		asked := func(v spec.Move) bool { return slices.Contains(v.Asked(), e) }
 		if e.Then != nil {
-			list = append(list, follower{e.Then, func(v spec.Move) bool { return slices.Contains(v.Asked(), e) }})
+			list = append(list, follower{ref: e.Then, of: asked})
+		}
+		if e.Failed != nil {
+			list = append(list, follower{ref: e.Failed, of: asked, gaveUp: true})
 		}
 	}
 	return list
@@ -90,6 +95,10 @@ func impossible(p *Pass, op *spec.Operation, f follower) {
 	if next.By != spec.BySystem {
 		p.report(at("add `by: system` to "+next.Name), "%s is not run by the system, so it cannot follow %s", next.Name, op.Name)
 	}
+	word := "then"
+	if f.gaveUp {
+		word = "failed"
+	}
 	rejects := map[*spec.Input]bool{}
 	for _, b := range next.Choose {
 		for _, in := range b.Rejects() {
@@ -97,13 +106,22 @@ func impossible(p *Pass, op *spec.Operation, f follower) {
 		}
 	}
 	for _, in := range next.Inputs {
+		none := "a step of `" + word + "` has none"
+		if f.gaveUp {
+			none = "a step of `failed` has the input `error: string` only"
+		}
 		switch {
+		case f.gaveUp && in.Name == spec.ErrorInput:
+			if !in.TakesError() {
+				p.report(at("write `"+spec.ErrorInput+": string` under `input` of "+next.Name),
+					"%s cannot take the last error as its input %s: it is a text of up to 1 KiB", next.Name, in.Name)
+			}
 		case !in.Type.Optional:
 			p.report(at("make the input optional, or set the field to a value that needs none"),
-				"%s needs the input %s, and a step of `then` has none", next.Name, in.Name)
+				"%s needs the input %s, and %s", next.Name, in.Name, none)
 		case rejects[in]:
 			p.report(at("set the field to a value that needs no input"),
-				"a branch of %s refuses without the input %s, and a step of `then` has none", next.Name, in.Name)
+				"a branch of %s refuses without the input %s, and %s", next.Name, in.Name, none)
 		}
 	}
 	if cycle := thenCycle(op, next); cycle != nil {
