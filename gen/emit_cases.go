@@ -172,6 +172,9 @@ func (w *caseWriter) text(p *played) string {
 			}
 			add("Effects: []string{" + strings.Join(texts, ", ") + "}")
 		}
+		if p.gives.effect != "" {
+			add("GivesUp: " + rawOrQuoted(p.gives.String()))
+		}
 		var again []string
 		for i, word := range p.again {
 			again = append(again, rawText(word+" "+w.inputs(p.retry[i])))
