@@ -586,6 +586,9 @@ func (in *Input) TakesError() bool {
 // delivery is dropped when its record goes on.
 func (e *Effect) Waits() bool { return e.Then != nil || e.Failed != nil }
 
+// Spent reports whether the effect has no try left after so many.
+func (e *Effect) Spent(tries int) bool { return e.Attempts > 0 && tries >= e.Attempts }
+
 // EffectKey is a key of an effect beside its name.
 type EffectKey struct {
 	Pos  Pos
