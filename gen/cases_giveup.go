@@ -7,10 +7,17 @@ import (
 	"github.com/fsmgen/fsmgen/spec"
 )
 
-// ending is an effect that gives up, and its last error.
-type ending struct{ effect, problem string }
+// ending is an effect that gives up, and its last error: at once by itself, or after so many
+// tries that failed.
+type ending struct {
+	effect, problem string
+	tries           int
+}
 
 func (e ending) String() string { return e.effect + ": " + e.problem }
+
+// mostTries is how often an effect fails in a test at most.
+const mostTries = 100
 
 // givenUp returns calls among those of a list whose effect gives up.
 func (s search) givenUp(list []played) []played {
@@ -19,19 +26,28 @@ func (s search) givenUp(list []played) []played {
 		if p.want != nil || p.noStore || p.idle {
 			continue
 		}
+		add := func(gives ending) {
+			q, ok := s.playTo(p.tried, p.beside, p.trigger, gives)
+			if !ok || q.gives.effect == "" || len(q.events) <= q.first {
+				return
+			}
+			end := q.events[q.first]
+			q.shows = []string{fmt.Sprintf("%s gives up: %s %s %d %s", gives.effect, end.Op.Name, end.To.Name, end.N, gives.problem)}
+			if gives.tries > 0 {
+				q.shows = []string{fmt.Sprintf("%s gives up after %d tries", gives.effect, gives.tries)}
+			}
+			found = append(found, q)
+		}
 		for _, e := range p.events {
 			for _, x := range e.Asks {
 				if x.Failed == nil {
 					continue
 				}
 				for _, problem := range problems(x.Failed.Operation) {
-					q, ok := s.playTo(p.tried, p.beside, p.trigger, ending{x.Name, problem})
-					if !ok || q.gives.effect == "" || len(q.events) <= q.first {
-						continue
-					}
-					end := q.events[q.first]
-					q.shows = []string{fmt.Sprintf("%s gives up: %s %s %d %s", x.Name, end.Op.Name, end.To.Name, end.N, problem)}
-					found = append(found, q)
+					add(ending{effect: x.Name, problem: problem})
+				}
+				if x.Attempts > 0 && x.Attempts <= mostTries && p.trigger == "" {
+					add(ending{x.Name, "no answer", x.Attempts})
 				}
 			}
 		}

@@ -174,6 +174,9 @@ func (w *caseWriter) text(p *played) string {
 		}
 		if p.gives.effect != "" {
 			add("GivesUp: " + rawOrQuoted(p.gives.String()))
+			if p.gives.tries > 0 {
+				add(fmt.Sprintf("Tries: %d", p.gives.tries))
+			}
 		}
 		var again []string
 		for i, word := range p.again {

@@ -185,6 +185,9 @@ func (s *stage[R]) play(c *Case) string {
 		return err.Error()
 	}
 	s.clock.Set(x.call.At)
+	if c.Tries > 0 { // the last of them is at the time of the call
+		s.clock.Set(x.call.At.Add(-time.Duration(c.Tries-1) * betweenTries))
+	}
 	if x.triggered() {
 		return x.issued()
 	}
@@ -310,13 +313,18 @@ func (x *played[R]) delivered() string {
 	if wrong := x.performed(now); wrong != "" {
 		return wrong
 	}
-	x.fx.end(x.c.GivesUp)
-	rounds := len(x.c.Effects)
+	x.fx.end(x.c.GivesUp, x.c.Tries)
+	rounds, tries := len(x.c.Effects), x.c.Tries
 	if x.c.GivesUp != "" {
-		rounds++
+		tries = max(1, tries)
 	}
-	for range rounds {
-		if _, err := x.m.Deliver(x.ctx); err != nil && !(x.c.GivesUp != "" && onlyGaveUp(err)) {
+	for n := range tries + rounds {
+		if n > 0 && n < tries {
+			x.clock.Set(x.clock.Now().Add(betweenTries))
+		}
+		switch _, err := x.m.Deliver(x.ctx); {
+		case err == nil, n < tries-1 && errors.Is(err, fsm.ErrEffect) && !onlyGaveUp(err), n == tries-1 && onlyGaveUp(err):
+		default:
 			return fmt.Sprintf("Deliver: %v", err)
 		}
 	}
@@ -328,6 +336,9 @@ func (x *played[R]) delivered() string {
 	}
 	return ""
 }
+
+// betweenTries is longer than a delivery waits after any failure.
+const betweenTries = 10 * time.Minute
 
 // inTransaction stands in the text of an effect that is a part of its transaction.
 const inTransaction = " in the transaction: "

@@ -23,6 +23,7 @@ type Effects struct {
 	Attempts  int
 	Fail      map[string]bool
 	GivesUp   string          // the effect that gives up the next time, and its error: "send: no answer"
+	Tries     int             // how often it fails before; 0: it gives up by itself
 	Sources   map[string]Call // by operation: the inputs of a call that a trigger issues
 }
 
@@ -41,7 +42,13 @@ func (x *Effects) Perform(effect string, at fsm.Ref, key string, e fsm.Event, tx
 	defer x.Mu.Unlock()
 	x.Attempts++
 	if name, problem, _ := strings.Cut(x.GivesUp, ": "); name == effect {
+		if x.Tries--; x.Tries > 0 {
+			return errors.New(problem)
+		}
 		x.GivesUp = ""
+		if x.Tries == 0 { // the last of them
+			return errors.New(problem)
+		}
 		return fsm.GiveUp(errors.New(problem))
 	}
 	if x.Fail[effect] {
@@ -65,11 +72,11 @@ func (x *Effects) Done() []Performed {
 	return slices.Clone(x.Performed)
 }
 
-// end lets an effect give up the next time that it is performed.
-func (x *Effects) end(effect string) {
+// end lets an effect give up the next time that it is performed, or after so many tries.
+func (x *Effects) end(effect string, tries int) {
 	x.Mu.Lock()
 	defer x.Mu.Unlock()
-	x.GivesUp = effect
+	x.GivesUp, x.Tries = effect, tries
 }
 
 // ended reports whether the effect that was to give up has done so.

@@ -80,7 +80,7 @@ func Retell[R interface{ Ref() fsm.Ref }](t testing.TB, d Package[R], s Story) {
 		if step.Do == "" {
 			what = fmt.Sprintf("step %d, the effects that wait", i+1)
 		}
-		fx.end(step.GivesUp)
+		fx.end(step.GivesUp, 0)
 		leads, refusal, err := lead(ctx, m, step, s.Ends == EndsAsTold)
 		switch want := strings.TrimSpace(step.Leads + " " + step.Guard); {
 		case s.Ends != EndsAsTold && errors.As(err, new(*NotOfferedError)):
