@@ -31,6 +31,7 @@ func (s search) givenUp(list []played) []played {
 			if !ok || q.gives.effect == "" || len(q.events) <= q.first {
 				return
 			}
+			q.pure = p.pure
 			end := q.events[q.first]
 			q.shows = []string{fmt.Sprintf("%s gives up: %s %s %d %s", gives.effect, end.Op.Name, end.To.Name, end.N, gives.problem)}
 			if gives.tries > 0 {
