@@ -490,6 +490,11 @@ var ways = []way{
 		*in(operation(x.root, x.chain), "next", "order") = *value("[created_at]")
 		return true
 	})),
+	says("let a trigger or an operator leave <>"),
+	says("where the effect always succeeds in the end, write `allow: {FSM111: <why>}` on <>").by(tree(func(x *place) bool {
+		*in(x.root, "states", x.a[1], "allow", "FSM111") = *value("the receiver is ours")
+		return true
+	})),
 	says("where the log alone is to keep it, write `allow: {FSM604: <why>}` on <>").by(tree(func(x *place) bool {
 		*in(x.root, "operations", x.a[1], "allow", "FSM604") = *value("the log keeps it")
 		return true

@@ -16,6 +16,44 @@ var askRules = []Rule{
 them is never performed. Each branch asks for the effects of its operation, too. Leave one of them out, or add to a key what
 tells them apart.`,
 	},
+	{
+		Code: "FSM111", Name: "only a delivery leaves a state", Severity: spec.Warning, Run: onlyDelivered, Allow: true,
+		Doc: `The state is left by ` + "`then`" + ` of an effect alone, and the effect has no ` + "`failed`" + `. It is tried until it succeeds. Where the receiver
+says no for good, or the work kills its process, the record stays in the state. Name the step that follows when the effect gives up, or
+let a trigger or an operator leave the state.`,
+	},
+}
+
+// onlyDelivered reports states that a record leaves only when an effect succeeds.
+func onlyDelivered(p *Pass) {
+	out := exits(p.Machine)
+	told := map[*spec.State]bool{}
+	for _, op := range p.Machine.Operations {
+		for _, v := range op.Moves() {
+			e := spec.Waited(v.Asked())
+			if e == nil || e.Then == nil || e.Failed != nil || told[v.To] || op.Follower(v.Branch) != nil {
+				continue
+			}
+			ways := out[v.To]
+			if len(ways) == 0 || slices.ContainsFunc(ways, func(x spec.Move) bool { return !deliveredOnly(p.Machine, x.Operation) }) {
+				continue
+			}
+			told[v.To] = true
+			p.report(finding{
+				pos: v.To.Pos, mark: v.To.Name, related: also(e.Then.Pos, "%s follows effect %s", e.Then.Operation.Name, e.Name),
+				hint: "name a step under `failed` of effect " + e.Name + ", or let a trigger or an operator leave " + v.To.Name +
+					"; where the effect always succeeds in the end, write `allow: {FSM111: <why>}` on " + v.To.Name,
+			}, "only %s leaves %s, when effect %s has succeeded: while it fails, the record stays there", e.Then.Operation.Name, v.To.Name, e.Name)
+		}
+	}
+}
+
+// deliveredOnly reports whether an operation runs only behind an effect that is performed
+// after its transaction.
+func deliveredOnly(m *spec.Machine, o *spec.Operation) bool {
+	list := m.Leaders(o)
+	return len(list) > 0 && o.By == spec.BySystem && len(o.Triggers) == 0 && o.Next == nil &&
+		!slices.ContainsFunc(list, func(l spec.Leader) bool { return l.AtOnce })
 }
 
 func doubleAsk(p *Pass) {
