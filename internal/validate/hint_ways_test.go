@@ -355,8 +355,15 @@ var ways = []way{
 	says("leave `then` of the operation to the other branches"),
 	says("write it within the effect"),
 	says("give one of them another name"),
-	says("the same `then`"),
-	says("let one effect of the step have `then`: when its record goes on, the other delivery is dropped"),
+	says("the same `then`, `attempts` and `failed`"),
+	says("let one effect of the step have `then` or `failed`: when its record goes on, the other delivery is dropped"),
+	says("name under `failed` the step that runs then"),
+	says("leave `attempts` out: it is tried until it succeeds").by(here),
+	says("take `atomic` or `<>` away"),
+	says("write `error: string` under `input` of <>").by(tree(func(x *place) bool {
+		*in(x.root, "operations", x.a[1], "input", "error") = *value("string")
+		return true
+	})),
 	says("leave one of them out"),
 	says("take the effect away"),
 	says("declare the input <> optional, write `<>`, and above it a branch that refuses: `{when: <> is absent, reject: missing}`"),
@@ -487,6 +494,11 @@ var ways = []way{
 	})),
 	says("add `order: [created_at]`").by(tree(func(x *place) bool {
 		*in(operation(x.root, x.chain), "next", "order") = *value("[created_at]")
+		return true
+	})),
+	says("let a trigger or an operator leave <>"),
+	says("where the effect always succeeds in the end, write `allow: {FSM111: <why>}` on <>").by(tree(func(x *place) bool {
+		*in(x.root, "states", x.a[1], "allow", "FSM111") = *value("the receiver is ours")
 		return true
 	})),
 	says("where the log alone is to keep it, write `allow: {FSM604: <why>}` on <>").by(tree(func(x *place) bool {
