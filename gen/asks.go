@@ -103,6 +103,12 @@ func (s *store) effectInfo(e *spec.Effect) *jen.Statement {
 	if e.Then != nil {
 		fields = append(fields, jen.Id("Then").Op(":").Lit(e.Then.Operation.Name))
 	}
+	if e.Attempts > 0 {
+		fields = append(fields, jen.Id("Attempts").Op(":").Lit(e.Attempts))
+	}
+	if e.Failed != nil {
+		fields = append(fields, jen.Id("Failed").Op(":").Lit(e.Failed.Operation.Name))
+	}
 	if len(e.Key) > 0 {
 		fields = append(fields, jen.Id("Key").Op(":").Func().Params(raw("j *%s", s.n.Record)).String().Block(
 			jen.Return(s.keyText(e)),

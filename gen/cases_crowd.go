@@ -41,7 +41,7 @@ func (s search) cases(o *spec.Operation) []played {
 	list = append(list, essential(takenBack, func(x played) []string { return x.shows })...)
 	list = append(list, s.crowd(o)...)
 	s.retries(list)
-	return list
+	return append(list, s.givenUp(list)...)
 }
 
 // crowd returns the cases of an operation in which other records or the time matter.

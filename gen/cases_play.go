@@ -31,6 +31,7 @@ type played struct {
 	pure    bool          // the pure method answers the same
 	noStore bool          // and the store cannot be brought there
 	idle    bool          // nothing is to be done
+	gives   ending        // the effect that gives up
 }
 
 // picks reports whether the machine picks the record.
@@ -49,6 +50,11 @@ func (s search) agree(x tried, p played) bool {
 
 // play plays a call in a world. It reports false where no store can be brought there.
 func (s search) play(x tried, beside []interp.Record, trigger string) (played, bool) {
+	return s.playTo(x, beside, trigger, ending{})
+}
+
+// playTo is play for a call whose effect may give up.
+func (s search) playTo(x tried, beside []interp.Record, trigger string, gives ending) (played, bool) {
 	m, p := s.m, played{tried: x, beside: beside, trigger: trigger}
 	w := interp.World{Records: map[string]interp.Record{}}
 	for _, r := range beside {
@@ -99,8 +105,14 @@ func (s search) play(x tried, beside []interp.Record, trigger string) (played, b
 	p.performed(m, p.out.Events)
 	for len(next.Outbox) > 0 {
 		d := next.Outbox[0]
-		p.effects = append(p.effects, d.Effect.Name+" "+d.Key)
-		out, then, refusal := interp.Deliver(m, next, d, c.At)
+		out, then, refusal := interp.Outcome{}, next, (*interp.Refusal)(nil)
+		if d.Effect.Failed != nil && d.Effect.Name == gives.effect && p.gives.effect == "" {
+			p.gives = gives
+			out, then, refusal = interp.GiveUp(m, next, d, gives.problem, c.At)
+		} else {
+			p.effects = append(p.effects, d.Effect.Name+" "+d.Key)
+			out, then, refusal = interp.Deliver(m, next, d, c.At)
+		}
 		if refusal != nil {
 			return p, false
 		}

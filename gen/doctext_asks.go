@@ -16,10 +16,31 @@ func askText(n *names, e *spec.Effect) string {
 		return fmt.Sprintf("[Effects.%s] is asked for", method)
 	case e.Atomic:
 		return fmt.Sprintf("[Effects.%s] is performed in the same transaction", method)
-	case e.Then != nil:
-		return fmt.Sprintf("[Effects.%s] is performed after the commit, and %s follows", method, n.op(e.Then.Operation).Method)
 	}
-	return fmt.Sprintf("[Effects.%s] is performed after the commit", method)
+	text := fmt.Sprintf("[Effects.%s] is performed after the commit", method)
+	if e.Then != nil {
+		text += ", and " + n.op(e.Then.Operation).Method + " follows"
+	}
+	switch {
+	case e.Failed == nil:
+	case e.Then != nil:
+		text += ", or " + n.op(e.Failed.Operation).Method + " when it gave up"
+	default:
+		text += ", and " + n.op(e.Failed.Operation).Method + " follows when it gave up"
+	}
+	return text
+}
+
+// endText says how an effect gives up, and what follows.
+func endText(n *names, e *spec.Effect) string {
+	text := "When it returns an error of fsm.GiveUp"
+	switch {
+	case e.Attempts == 1:
+		text += ", or its only try fails"
+	case e.Attempts > 1:
+		text += fmt.Sprintf(", or %d tries have failed", e.Attempts)
+	}
+	return text + "<>, " + n.op(e.Failed.Operation).Method + " follows: it may be done all the same."
 }
 
 // followText says what follows a step in its transaction.
@@ -43,6 +64,7 @@ func branchAsks(n *names, b *spec.Branch) string {
 type asker struct {
 	who  string
 	step string // what follows the delivery; empty: nothing
+	ends string // how it gives up, and what follows that; <> stands for who; empty: never
 }
 
 // askedBy lists what asks for an effect, and of what its keys are made.
@@ -60,6 +82,9 @@ func askedBy(m *spec.Machine, n *names, e *spec.Effect) (users []asker, keys []s
 			}
 			if x.Then != nil {
 				user.step = n.op(x.Then.Operation).Method
+			}
+			if x.Failed != nil {
+				user.ends = endText(n, x)
 			}
 		}
 		if len(asks) > 0 {
@@ -106,6 +131,20 @@ func effectDoc(m *spec.Machine, n *names, e *spec.Effect) string {
 		default:
 			text += fmt.Sprintf(" When it has returned without an error for %s, %s follows.", askers(followed[step], "for"), step)
 		}
+	}
+	ended, ends := map[string][]asker{}, []string{}
+	for _, u := range users {
+		if ended[u.ends] == nil {
+			ends = append(ends, u.ends)
+		}
+		ended[u.ends] = append(ended[u.ends], u)
+	}
+	for _, end := range ends {
+		who := ""
+		if len(ends) > 1 {
+			who = " for " + askers(ended[end], "for")
+		}
+		text += strings.TrimRight(" "+strings.Replace(end, "<>", who, 1), " ")
 	}
 	return text
 }

@@ -357,12 +357,17 @@ func (s scope) value(v spec.Value, f *spec.Field) operand {
 	case spec.ValueBool:
 		return plain(spec.KindBool, nil, strconv.FormatBool(v.Bool))
 	case spec.ValueSum: // the proof says that its parts are there
-		o := s.sum(v.Parts, func(t spec.Term) operand {
-			if t.Field != nil {
+		var of func(spec.Term) operand
+		of = func(t spec.Term) operand {
+			switch {
+			case t.Field != nil:
 				return s.stored(t.Field)
+			case t.Kind == spec.TermBackoff: // its counter as it was, too
+				return s.backoff(t.Backoff, of)
 			}
 			return s.term(t, spec.Term{})
-		})
+		}
+		o := s.sum(v.Parts, of)
 		x := plain(o.kind, nil, o.val)
 		x.micros, x.wide, x.ends = o.micros, o.wide, o.ends
 		return x

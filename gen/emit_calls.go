@@ -82,6 +82,15 @@ func (s *store) operation(g *jen.Group, o *spec.Operation) error {
 			jen.Return(raw("%s(nil, %s), nil", c.Call, callArgs(o, c, `""`, c.Input+"{}", "fsm.Call{}"))),
 		))
 	}
+	if s.takesError(o) {
+		in := c.Input + "{" + s.n.input(o.Input(spec.ErrorInput)) + ": problem}"
+		if o.Input(spec.ErrorInput).Type.Optional {
+			in = c.Input + "{" + s.n.input(o.Input(spec.ErrorInput)) + ": fsm.Some(problem)}"
+		}
+		pair("GaveUp", jen.Func().Params(raw("problem string")).Add(raw("fsmimpl.Call[%s]", s.n.Record)).Block(
+			jen.Return(raw("%s(nil, %s)", c.Call, callArgs(o, c, `""`, in, "fsm.Call{}"))),
+		))
+	}
 	fields = append(fields, jen.Line())
 	g.Id(c.Desc).Op("=").Add(raw("&fsmimpl.Operation[%s]", s.n.Record)).Values(fields...)
 	return nil
@@ -115,10 +124,17 @@ func mayRecord(o *spec.Operation, from *spec.State) bool {
 	return o.OnRefusalRecordOnly || slices.ContainsFunc(o.Branches(from), func(b *spec.Branch) bool { return b.RecordOnly })
 }
 
-// engineCalls reports whether the engine itself issues the operation: by a
-// trigger or as the `then` of another one.
+// engineCalls reports whether the engine itself issues the operation without an error: by a
+// trigger, as the `then` of another one, or where an effect gave up whose error it does not take.
 func (s *store) engineCalls(o *spec.Operation) bool {
-	return len(o.Triggers) > 0 || len(s.m.Leaders(o)) > 0
+	return len(o.Triggers) > 0 || slices.ContainsFunc(s.m.Leaders(o), func(l spec.Leader) bool {
+		return l.AtOnce || l.Later || l.GaveUp && !s.takesError(o)
+	})
+}
+
+// takesError reports whether the engine tells the operation why an effect gave up.
+func (s *store) takesError(o *spec.Operation) bool {
+	return o.Input(spec.ErrorInput) != nil && slices.ContainsFunc(s.m.Leaders(o), func(l spec.Leader) bool { return l.GaveUp })
 }
 
 // hasSource reports whether somebody must make up the inputs of the calls that

@@ -172,6 +172,12 @@ func (w *caseWriter) text(p *played) string {
 			}
 			add("Effects: []string{" + strings.Join(texts, ", ") + "}")
 		}
+		if p.gives.effect != "" {
+			add("GivesUp: " + rawOrQuoted(p.gives.String()))
+			if p.gives.tries > 0 {
+				add(fmt.Sprintf("Tries: %d", p.gives.tries))
+			}
+		}
 		var again []string
 		for i, word := range p.again {
 			again = append(again, rawText(word+" "+w.inputs(p.retry[i])))

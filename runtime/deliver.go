@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,9 @@ import (
 // the end, inside an *EffectError. The step that `then` asks for is taken in the
 // transaction that removes the delivery. Where there is one, a delivery whose
 // record has left the revision before it was performed is dropped; one whose record
-// left it meanwhile is dropped too, and reported as ErrMovedOn.
+// left it meanwhile is dropped too, and reported as ErrMovedOn. An effect that gave up,
+// see GiveUp, is reported with a *GiveUpError in its *EffectError, and the step that
+// `failed` asks for is taken in the transaction that removes the delivery.
 //
 // An effect is claimed before it is performed: for the time of a lease nobody
 // else has it, in this process or another one, and one whose process has died is
@@ -122,27 +125,30 @@ func (m *Machine[R]) perform(ctx context.Context, d driver.Delivery, begin time.
 		m.release(ctx, d)
 		return false, err
 	}
+	m.ends.forget(d)
 	if job.obsolete {
-		if err := m.settle(ctx, d, nil); err != nil && !errors.Is(err, ErrOvertaken) {
+		if err := m.settle(ctx, d, nil, ""); err != nil && !errors.Is(err, ErrOvertaken) {
 			return false, err
 		}
 		return false, nil
 	}
 	cause, again := job.err, time.Time{}
 	if cause == nil {
+		if job.effect.Spent(d.Attempts - 1) {
+			return false, m.giveUp(ctx, d, begin, &job, lastError(d))
+		}
 		again, cause = m.inTime(ctx, d, job)
 	}
+	ends := job.err == nil && (job.effect.Spent(d.Attempts) || job.effect.Failed != "" && errors.As(cause, new(*GiveUpError)))
 	if cause == nil {
-		err := m.settle(ctx, d, &job)
+		err := m.settle(ctx, d, &job, "")
 		if err == nil {
 			return true, nil
 		}
 		if errors.Is(err, ErrOvertaken) || errors.Is(err, ErrMovedOn) {
 			return false, m.failure(d, err)
 		}
-		var refused *Refusal
-		var effect *EffectError
-		if !errors.As(err, &effect) && (!errors.As(err, &refused) || refused.Code == ErrBusy || refused.Code == ErrFull) {
+		if ofStore(err) {
 			m.release(ctx, d)
 			return false, err
 		}
@@ -154,23 +160,36 @@ func (m *Machine[R]) perform(ctx context.Context, d driver.Delivery, begin time.
 		}
 		return false, ctx.Err()
 	}
-	due := m.notBefore(begin).Add(m.wait(d.Attempts - 1))
+	if ends && again.IsZero() { // one that runs on has its lease; then it has no try left
+		return false, m.giveUp(ctx, d, begin, &job, cause)
+	}
+	due := m.due(d, begin)
 	if due.Before(again) {
 		due = again
 	}
 	if later := (*LaterError)(nil); errors.As(cause, &later) && later.Until.After(due) {
 		due = driver.Time(later.Until)
 	}
-	err = m.table.Update(ctx, func(tx driver.Tx) error {
-		_, err := tx.Postpone(d.ID, d.Rev, d.N, d.Attempts, due, shortText(cause.Error()))
+	return false, m.postpone(ctx, d, due, shortText(cause.Error()), cause)
+}
+
+// due is when a delivery that failed is due again.
+func (m *Machine[R]) due(d driver.Delivery, begin time.Time) time.Time {
+	return m.notBefore(begin).Add(m.wait(d.Attempts - 1))
+}
+
+// postpone lets a delivery wait that failed for a cause, of which the text is stored.
+func (m *Machine[R]) postpone(ctx context.Context, d driver.Delivery, due time.Time, text string, cause error) error {
+	err := m.table.Update(ctx, func(tx driver.Tx) error {
+		_, err := tx.Postpone(d.ID, d.Rev, d.N, d.Attempts, due, text)
 		return err
 	})
 	if err != nil {
 		// The cause is told, not wrapped: it may hold an *EffectError of its own,
 		// and this is an error of the store.
-		return false, fmt.Errorf("postpone effect %s of %q after %s: %w", d.Effect, d.ID, cause.Error(), err)
+		return fmt.Errorf("postpone effect %s of %q after %s: %w", d.Effect, d.ID, cause.Error(), err)
 	}
-	return false, m.failure(d, cause)
+	return m.failure(d, cause)
 }
 
 func (m *Machine[R]) failure(d driver.Delivery, cause error) *EffectError {
@@ -299,10 +318,10 @@ func (m *Machine[R]) delivery(ctx context.Context, d driver.Delivery) (deliveryJ
 			job.err = fmt.Errorf("no operation of this specification has the effect %s at revision %d", d.Effect, d.Rev)
 			return nil
 		}
-		if job.effect.Then != "" {
+		if job.effect.Waits() {
 			job.obsolete = row.Rev != d.Rev
 			if !job.obsolete { // what follows needs a sound record, or the effect would be repeated for ever
-				job.rec, job.err = m.load(m.byName[job.effect.Then], &row)
+				job.rec, job.err = m.load(m.byName[cmp.Or(job.effect.Then, job.effect.Failed)], &row)
 			}
 			return nil
 		}
@@ -319,33 +338,56 @@ func (m *Machine[R]) delivery(ctx context.Context, d driver.Delivery) (deliveryJ
 }
 
 // settle removes a delivery and, with a job whose effect has one, takes the step of
-// `then`, in one transaction. It returns ErrOvertaken where the delivery was no longer
-// the caller's, and ErrMovedOn where the record had left the delivery's revision.
-func (m *Machine[R]) settle(ctx context.Context, d driver.Delivery, job *deliveryJob[R]) error {
-	if job == nil || job.effect.Then == "" {
-		held := false
-		err := m.table.Update(ctx, func(tx driver.Tx) (err error) {
-			held, err = tx.Settle(d.ID, d.Rev, d.N, d.Attempts)
-			return err
-		})
-		if err == nil && !held {
-			err = ErrOvertaken
-		}
-		return err
+// `then` or, with the problem of an effect that gave up, of `failed`, in one transaction.
+// It returns ErrOvertaken where the delivery was no longer the caller's, and ErrMovedOn
+// where the record had left the delivery's revision.
+func (m *Machine[R]) settle(ctx context.Context, d driver.Delivery, job *deliveryJob[R], problem string) error {
+	step := ""
+	switch {
+	case job == nil:
+	case problem != "":
+		step = job.effect.Failed
+	default:
+		step = job.effect.Then
 	}
-	next := m.byName[job.effect.Then]
+	if step == "" {
+		return m.remove(ctx, d, job != nil && job.effect.Waits())
+	}
+	next := m.byName[step]
 	requestID := systemID(next, d.Rev)
 	call := Observed{Operation: next.Name, ID: d.ID, RequestID: requestID, Actor: driver.SystemActor, Calls: 1}
 	_, err := m.rung(watched(ctx, m, call, func(ctx context.Context) (Outcome[R], error) {
-		return m.settleThen(ctx, d, job.op, next, requestID)
+		return m.settleThen(ctx, d, job.op, next, requestID, problem)
 	}, seenOne))
 	return err
 }
 
-// settleThen is settle for an effect of op that next follows. It returns the outcome of what
+// remove removes a delivery that nothing follows. One that waits goes with its revision.
+func (m *Machine[R]) remove(ctx context.Context, d driver.Delivery, waits bool) error {
+	held, gone := false, false
+	err := m.table.Update(ctx, func(tx driver.Tx) error {
+		gone = false
+		if waits {
+			row, err := tx.Row(d.ID)
+			if err != nil && !errors.Is(err, driver.ErrNotFound) {
+				return err
+			}
+			gone = err != nil || row.Rev != d.Rev
+		}
+		var err error
+		held, err = tx.Settle(d.ID, d.Rev, d.N, d.Attempts)
+		return err
+	})
+	if err == nil && !held && !gone {
+		err = ErrOvertaken
+	}
+	return err
+}
+
+// settleThen is settle for an effect of op that next follows, for the problem when it gave up. It returns the outcome of what
 // followed, without events where an earlier try had done it. The record is locked
 // before the delivery, as by every write.
-func (m *Machine[R]) settleThen(ctx context.Context, d driver.Delivery, op, next *fsmimpl.Operation[R], requestID string) (out Outcome[R], err error) {
+func (m *Machine[R]) settleThen(ctx context.Context, d driver.Delivery, op, next *fsmimpl.Operation[R], requestID, problem string) (out Outcome[R], err error) {
 	var instead error // why nothing follows
 	u := m.unit(next, d.ID, requestID)
 	u.try = func(tx driver.Tx, _ bool) error {
@@ -378,7 +420,7 @@ func (m *Machine[R]) settleThen(ctx context.Context, d driver.Delivery, op, next
 			return err
 		}
 		at := m.now()
-		s, err := m.thenStep(ctx, tx, op, next, &row, rec, origin{event: driver.Event{At: at, RequestID: requestID}})
+		s, err := m.thenStep(ctx, tx, op, next, &row, rec, origin{event: driver.Event{At: at, RequestID: requestID}, problem: problem})
 		if err != nil {
 			return err
 		}

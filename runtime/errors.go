@@ -54,30 +54,30 @@ type cause struct {
 
 // causes has a line for each code.
 var causes = map[Code]cause{
-	ErrNotFound:       {"no such record", GiveUp, 404, 5},
-	ErrExists:         {"the record exists already", GiveUp, 409, 6},
+	ErrNotFound:       {"no such record", NoRetry, 404, 5},
+	ErrExists:         {"the record exists already", NoRetry, 409, 6},
 	ErrWrongState:     {"not possible in this state", ReadAgain, 409, 9},
-	ErrTerminal:       {"the record is in a terminal state", GiveUp, 409, 9},
+	ErrTerminal:       {"the record is in a terminal state", NoRetry, 409, 9},
 	ErrStale:          {"the record has moved on", ReadAgain, 409, 10},
 	ErrNothingToDo:    {"no record fits", ReadAgain, 404, 5},
-	ErrInvalidInput:   {"the input is invalid", GiveUp, 400, 3},
-	ErrActorMissing:   {"the call names no actor", GiveUp, 401, 16},
-	ErrReasonMissing:  {"the call gives no reason", GiveUp, 400, 3},
-	ErrRequestMissing: {"the call has no request id", GiveUp, 400, 3},
-	ErrRequestReused:  {"the request id belongs to another request", GiveUp, 422, 3},
-	ErrSystemActor:    {"the actor system is the engine's own; name who calls", GiveUp, 403, 7},
-	ErrTimeGiven:      {"the call names a time, which decides only where the machine was opened with WithCallerTime", GiveUp, 400, 3},
+	ErrInvalidInput:   {"the input is invalid", NoRetry, 400, 3},
+	ErrActorMissing:   {"the call names no actor", NoRetry, 401, 16},
+	ErrReasonMissing:  {"the call gives no reason", NoRetry, 400, 3},
+	ErrRequestMissing: {"the call has no request id", NoRetry, 400, 3},
+	ErrRequestReused:  {"the request id belongs to another request", NoRetry, 422, 3},
+	ErrSystemActor:    {"the actor system is the engine's own; name who calls", NoRetry, 403, 7},
+	ErrTimeGiven:      {"the call names a time, which decides only where the machine was opened with WithCallerTime", NoRetry, 400, 3},
 	ErrGuard:          {"a guard refuses", ReadAgain, 409, 9},
 	ErrNotUnique:      {"another record holds this place", ReadAgain, 409, 6},
-	ErrInvariant:      {"the record would break an invariant", GiveUp, 422, 9},
-	ErrOverflow:       {"a field cannot hold its new value", GiveUp, 422, 11},
+	ErrInvariant:      {"the record would break an invariant", NoRetry, 422, 9},
+	ErrOverflow:       {"a field cannot hold its new value", NoRetry, 422, 11},
 	ErrEffect:         {"the effect failed", SameCall, 502, 14},
-	ErrQuarantined:    {"the record is quarantined", GiveUp, 500, 15},
-	ErrPurged:         {"the record was purged; its id and its requests are not used again", GiveUp, 410, 5},
-	ErrSchemaMismatch: {"the store's schema is not this machine's", GiveUp, 500, 13},
-	ErrTooLarge:       {"the call is too large", GiveUp, 413, 8},
-	ErrDenied:         {"the database refuses the statement; nothing was applied", GiveUp, 500, 13},
-	ErrPoisoned:       {"the store stopped writing because its database failed", GiveUp, 503, 14},
+	ErrQuarantined:    {"the record is quarantined", NoRetry, 500, 15},
+	ErrPurged:         {"the record was purged; its id and its requests are not used again", NoRetry, 410, 5},
+	ErrSchemaMismatch: {"the store's schema is not this machine's", NoRetry, 500, 13},
+	ErrTooLarge:       {"the call is too large", NoRetry, 413, 8},
+	ErrDenied:         {"the database refuses the statement; nothing was applied", NoRetry, 500, 13},
+	ErrPoisoned:       {"the store stopped writing because its database failed", NoRetry, 503, 14},
 	ErrFull:           {"the database has no room left; nothing was applied", SameCall, 507, 8},
 	ErrBusy:           {"the store is busy; nothing was applied", SameCall, 503, 14},
 	ErrAmbiguous:      {"the call may or may not have been applied", SameCall, 503, 14},
@@ -107,8 +107,8 @@ func (c Code) Status() (http, grpc int) {
 type Retry uint8
 
 const (
-	// GiveUp: the same call will be refused again.
-	GiveUp Retry = iota
+	// NoRetry: the same call will be refused again.
+	NoRetry Retry = iota
 	// ReadAgain: read the record and decide anew.
 	ReadAgain
 	// SameCall: make the same call with the same request id again.

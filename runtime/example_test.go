@@ -75,7 +75,7 @@ func ExampleRefusal_Retry() {
 	var refusal *fsm.Refusal
 	if errors.As(err, &refusal) {
 		switch refusal.Retry() {
-		case fsm.GiveUp:
+		case fsm.NoRetry:
 			fmt.Println("give up:", string(refusal.Code))
 		case fsm.ReadAgain:
 			fmt.Println("read the record again:", string(refusal.Code))

@@ -37,6 +37,7 @@ type Machine[R any] struct {
 	recovers bool                                  // has startup triggers and effects to deliver
 	started  atomic.Int32                          // how far Startup is: notStarted, starting, started
 	rounds   resting[R]                            // of Deliver
+	ends     refusedEnds                           // deliveries that gave up and stay
 
 	health     *inspect.State
 	skew       *skew // nil: the program has a time of its own
@@ -172,6 +173,14 @@ func (m *Machine[R]) index() error {
 				return fmt.Errorf("operation %s is followed by %q, which is no system operation", op.Name, then)
 			}
 		}
+		for e := range op.Effects() {
+			if e.Failed == "" {
+				continue
+			}
+			if next := m.byName[e.Failed]; next == nil || next.System == nil && next.GaveUp == nil {
+				return fmt.Errorf("effect %s gives up with %q, which is no system operation", e.Name, e.Failed)
+			}
+		}
 		for _, t := range op.Triggers {
 			startup = startup || t.Startup
 			if op.System == nil {
@@ -182,7 +191,7 @@ func (m *Machine[R]) index() error {
 			return fmt.Errorf("effect %s of operation %s has no function; hand one in", e.Name, op.Name)
 		}
 		outbox = outbox || op.MayAsk(false)
-		m.leave = m.leave && op.Ask(func(e *fsmimpl.EffectInfo[R]) bool { return !e.Atomic && e.Then == "" }) == nil
+		m.leave = m.leave && op.Ask(func(e *fsmimpl.EffectInfo[R]) bool { return !e.Atomic && !e.Waits() }) == nil
 	}
 	for name, plus := range m.options.triggers {
 		op := m.byName[name]
@@ -275,7 +284,7 @@ func (m *Machine[R]) Engine() *inspect.Engine[R] {
 	return &inspect.Engine[R]{
 		Schema: m.schema, Descriptor: m.d, ByStored: m.byStored, Store: m.store, Table: m.table,
 		Now: m.now, Outbox: m.outbox(), Health: m.health, Quarantine: m.quarantine, Observe: m.observeAudit,
-		Compare: m.compare, Skew: m.ahead, Lag: m.lagged,
+		Compare: m.compare, Skew: m.ahead, Lag: m.lagged, Refused: m.refusedEnds,
 		Run: func(ctx context.Context, w inspect.Work) error {
 			u := m.unit(&fsmimpl.Operation[R]{Name: w.Name}, w.ID, w.RequestID)
 			u.try = func(tx driver.Tx, _ bool) error { return w.Try(tx) }

@@ -29,6 +29,8 @@ type step[R any] struct {
 type origin struct {
 	event driver.Event // what it says of that
 	try   bool         // records were passed over to come here: no group is waited for
+
+	problem string // why an effect gave up, which the step follows; else empty
 }
 
 func (q *request[R]) origin(requestID string, n int64) origin {
@@ -233,7 +235,7 @@ func (m *Machine[R]) follow(ctx context.Context, tx driver.Tx, s *step[R], at ti
 // thenStep takes the step of next that follows op. Of its origin the time is given, and
 // the request id unless it is in op's own transaction.
 func (m *Machine[R]) thenStep(ctx context.Context, tx driver.Tx, op, next *fsmimpl.Operation[R], prev *driver.Row, rec R, o origin) (*step[R], error) {
-	c, err := next.System(&rec, o.event.At)
+	c, err := problemCall(next, &rec, o.event.At, o.problem)
 	if err != nil {
 		return nil, fmt.Errorf("%s %q: source of %s: %w", m.schema.Machine, prev.ID, next.Name, err)
 	}

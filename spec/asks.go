@@ -24,11 +24,11 @@ func (o *Operation) MayAsk(atomic bool) bool {
 	return slices.ContainsFunc(o.AllAsks(), func(e *Effect) bool { return e.Atomic == atomic })
 }
 
-// Waited returns the effect of those that a step asks for whose delivery another step
-// follows, or nil. There is one at most.
+// Waited returns the effect of those that a step asks for that another step follows: its
+// delivery, or its end without success. It returns nil without one; there is one at most.
 func Waited(asked []*Effect) *Effect {
 	for _, e := range asked {
-		if e.Then != nil {
+		if e.Waits() {
 			return e
 		}
 	}
@@ -57,11 +57,11 @@ func (o *Operation) Followers() []*OperationRef {
 	return list
 }
 
-// Leader is an operation whose steps another one may follow: in their transaction, or with
-// the delivery of an effect.
+// Leader is an operation whose steps another one may follow: in their transaction, with
+// the delivery of an effect, or when an effect gave up.
 type Leader struct {
-	Operation     *Operation
-	AtOnce, Later bool
+	Operation             *Operation
+	AtOnce, Later, GaveUp bool
 }
 
 // leadersKey is the key of what leads to each operation.
@@ -86,6 +86,9 @@ func (m *Machine) Leaders(next *Operation) []Leader {
 			for _, e := range o.AllAsks() {
 				if e.Then != nil {
 					lead(e.Then, func(l *Leader) { l.Later = true })
+				}
+				if e.Failed != nil {
+					lead(e.Failed, func(l *Leader) { l.GaveUp = true })
 				}
 			}
 		}

@@ -267,6 +267,11 @@ type astEffect struct {
 	then   word
 	thenAt Pos
 	more   []EffectKey
+
+	attempts   int // 0: no limit
+	attemptsAt Pos
+	failed     word
+	failedAt   Pos
 }
 
 type astForbidden struct {

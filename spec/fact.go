@@ -51,7 +51,7 @@ func (p *parser) parseFact(w word) *astFact {
 		if hint == "" {
 			hint = factHint
 		}
-		p.at(codeFact, at, hint, "cannot read the fact %q: %s", fold(w.text), fmt.Sprintf(format, args...)).fix(at, meant[t.text])
+		p.at(codeFact, at, hint, "cannot read the fact %q: %s", fold(w.text), fmt.Sprintf(format, args...)).fix(at, cmp.Or(meant[t.text], spanFix(t.text)))
 		return nil
 	}
 	ts := scan(w.text)
@@ -80,7 +80,9 @@ func (p *parser) parseFact(w word) *astFact {
 			return fail(t, "write a text as in `x == 'new'`, with two quotes for one within; for no value write `x is absent`", "%s", problem)
 		}
 	}
-	noTerm := func(t lexeme) *astFact { return fail(t, apart(t.text), "%q is not a term", t.text) }
+	noTerm := func(t lexeme) *astFact {
+		return fail(t, cmp.Or(apart(t.text), hintOfPart(ts, t)), "%q is not a term", t.text)
+	}
 	left, rest, bad := p.parseSide(w, ts)
 	if bad != nil {
 		if ts[0].text != "not" {
@@ -221,7 +223,12 @@ func (p *parser) parseValue(w word) astValue {
 	case len(ts) == 3 && words[0] == "now" && words[1] == "+" && unicode.IsDigit(rune(words[2][0])):
 		d, problem := parseDuration(words[2])
 		if problem != "" {
-			p.at(codeValue, w.part(ts[2].at, utf8.RuneCountInString(words[2]), words[2]), "write e.g. `now + 60s`", "%s", problem)
+			hint := cmp.Or(hintOfSpan(words[2]), "write e.g. `now + 60s`")
+			if strings.Trim(words[2], "0msh") == "" {
+				hint = "write `now`"
+			}
+			p.at(codeValue, w.part(ts[2].at, utf8.RuneCountInString(words[2]), words[2]), hint, "%s", problem).
+				fix(w.part(ts[2].at, utf8.RuneCountInString(words[2]), words[2]), spanFix(words[2]))
 			return v
 		}
 		v.kind, v.plus = ValueNow, d
@@ -230,7 +237,7 @@ func (p *parser) parseValue(w word) astValue {
 	case len(ts) == 1 && spanForm.MatchString(text):
 		n, problem := parseSpan(text)
 		if problem != "" {
-			p.at(codeValue, w, "write a length such as 500ms, 90s, 5m, 2h or 7d", "%s", problem)
+			p.at(codeValue, w, cmp.Or(hintOfSpan(text), spanHint), "%s", problem)
 			return v
 		}
 		v.kind, v.int = ValueSpan, n
@@ -241,7 +248,8 @@ func (p *parser) parseValue(w word) astValue {
 		}
 		if bad != nil {
 			at := w.part(bad.at, utf8.RuneCountInString(bad.text), bad.text)
-			p.at(codeValue, at, cmp.Or(apart(bad.text), sumHint), "cannot read the sum %q: %q is no part of it", text, bad.text)
+			p.at(codeValue, at, cmp.Or(apart(bad.text), hintOfPart(ts, *bad), sumHint), "cannot read the sum %q: %q is no part of it", text, bad.text).
+				fix(at, spanFix(bad.text))
 			return v
 		}
 		v.kind, v.parts = ValueSum, side.parts
@@ -262,12 +270,15 @@ func (p *parser) parseValue(w word) astValue {
 		}
 		v.kind = ValueText
 	default:
-		hint := "write input or input.x, alone or with `or absent`, `or same`, `or default` or `or reject`, a field, actor, now, now + 60s, a length such as 5m, " +
-			"a number, a sum, true, false, a word of the enum or a text as \"'new'\""
+		hint := "write input or input.x, alone or with `or absent`, `or same`, `or default` or `or reject`, a field, actor, now, now + 60s, " +
+			"a length such as 5m, a number, a sum, true, false, a word of the enum or a text as \"'new'\""
 		fix := ""
 		switch {
 		case apart(text) != "":
 			hint = apart(text)
+		case spanFix(text) != "":
+			fix = spanFix(text)
+			hint = hintOfSpan(text)
 		case len(ts) == 1 && strings.HasPrefix(text, oldMark):
 			fix = strings.TrimPrefix(text, oldMark)
 			hint = oldHint(fix)
@@ -314,14 +325,15 @@ func (p *parser) parseTrigger(w word) (astTrigger, bool) {
 		case len(ts) == 4:
 			d, problem := parseDuration(ts[3].text)
 			if problem != "" {
-				p.at(codeTrigger, w.part(ts[3].at, utf8.RuneCountInString(ts[3].text), ts[3].text), "write e.g. `after lease + 60s`", "%s", problem)
+				p.at(codeTrigger, w.part(ts[3].at, utf8.RuneCountInString(ts[3].text), ts[3].text), triggerHint(ts), "%s", problem).
+					fix(w.part(ts[3].at, utf8.RuneCountInString(ts[3].text), ts[3].text), spanFix(ts[3].text))
 				return t, false
 			}
 			t.plus = d
 		}
 		return t, true
 	}
-	p.at(codeTrigger, w, "write `startup` or `after <time field> [+ duration]`", "unknown trigger %q", fold(w.text))
+	p.at(codeTrigger, w, triggerHint(ts), "unknown trigger %q", fold(w.text))
 	return t, false
 }
 
@@ -335,7 +347,9 @@ var typeNames = []string{"string", "int", "bool", "time", "duration", "json", "c
 // foreignTypes are words of other languages for the types of this one.
 var foreignTypes = map[string]string{
 	"str": "string", "text": "string", "uuid": "string", "integer": "int", "int64": "int", "number": "int", "boolean": "bool",
-	"timestamp": "time", "datetime": "time", "date": "time", "interval": "duration", "timespan": "duration", "span": "duration", "object": "json", "map": "json", "any": "json", "list": "json", "array": "json",
+	"timestamp": "time", "datetime": "time", "date": "time",
+	"interval": "duration", "timespan": "duration", "span": "duration",
+	"object": "json", "map": "json", "any": "json", "list": "json", "array": "json",
 }
 
 // String returns the name of the kind as it is written in a specification.

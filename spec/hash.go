@@ -314,6 +314,12 @@ func asksText(key string, asks []*Effect, then *OperationRef) string {
 	for _, e := range asks {
 		fmt.Fprintf(&b, " %s=%s key=%s atomic=%t", key, e.Name, nameList(e.Key, refName), e.Atomic)
 		put(e.Then)
+		if e.Attempts > 0 {
+			fmt.Fprintf(&b, " attempts=%d", e.Attempts)
+		}
+		if e.Failed != nil {
+			b.WriteString(" failed=" + e.Failed.Operation.Name)
+		}
 	}
 	put(then)
 	return b.String()

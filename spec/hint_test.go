@@ -17,7 +17,10 @@ func TestHintsOfUnreadableFacts(t *testing.T) {
 		{"{when: size-1 < 10, error: e}", "`size - 1`", "now + 60s"},
 		{"{when: size -1 < 10, error: e}", "`size - 1`", "now + 60s"},
 
-		{"{when: now > until + 5m, error: e}", "now + 60s", "`size < 9`"},
+		{"{when: now > until + 5, error: e}", "`5m` minutes", "`size < 9`"},
+		{"{when: now > until + size, error: e}", "`size: duration`", "`size < 9`"},
+		{"{when: now > until + 1h30m, error: e}", "write `90m`", "`size < 9`"},
+		{"{when: until < 5m, error: e}", "`created_at + 5m`", "of one type"},
 		{"{when: size == 1, error: e, message: a text, so this one is over.}", "put the text before it in quotes", "did you mean"},
 	} {
 		src := "fsm: 1\nmachine: m\nentity: M\notherwise: reject\nfields: {size: int, until: time}\nstates: {a: {}, z: {terminal: true}}\nguards:\n  g: " + c.guard +

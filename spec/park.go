@@ -45,6 +45,9 @@ func (f *Fact) Parked() (how Parking, why string) {
 			return ParkedByNothing, "it depends on the input " + t.Input.Name
 		}
 	}
+	if f.Left.Kind == TermSum || f.Right.Kind == TermSum {
+		return ParkedByNothing, "no index holds the instant that it adds up"
+	}
 	return ParkedUntil, ""
 }
 

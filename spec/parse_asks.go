@@ -14,7 +14,7 @@ func (p *parser) asks(o *object, key string) []*astEffect {
 	}
 	var list []*astEffect
 	for _, n := range nodes {
-		eo := p.object(n, o.at(key), "name", "key", "atomic", "then")
+		eo := p.object(n, o.at(key), "name", "key", "atomic", "then", "attempts", "failed")
 		if eo == nil {
 			continue
 		}
@@ -27,10 +27,15 @@ func (p *parser) asks(o *object, key string) []*astEffect {
 			pos = o.keys[key]
 		}
 		var more []EffectKey
-		for _, key := range []string{"key", "atomic", "then"} {
+		for _, key := range []string{"key", "atomic", "then", "attempts", "failed"} {
 			if at, given := eo.keys[key]; given {
 				more = append(more, EffectKey{at, key})
 			}
+		}
+		attempts, _ := eo.number("attempts", 1)
+		if attempts > MaxAttempts {
+			p.at(codeValue, eo.word("attempts"), "write a smaller number, or leave `attempts` out: then nothing limits them",
+				"%s: an effect is tried %d times at most", eo.at("attempts"), MaxAttempts)
 		}
 		list = append(list, &astEffect{
 			pos:    pos,
@@ -40,6 +45,11 @@ func (p *parser) asks(o *object, key string) []*astEffect {
 			then:   eo.word("then"),
 			thenAt: eo.keys["then"],
 			more:   more,
+
+			attempts:   int(attempts),
+			attemptsAt: eo.keys["attempts"],
+			failed:     eo.word("failed"),
+			failedAt:   eo.keys["failed"],
 		})
 	}
 	return list

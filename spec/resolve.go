@@ -326,7 +326,7 @@ func (r *resolver) groupRefs(l list) []FieldRef {
 func (r *resolver) singleRefs(l list, cannot string) []FieldRef {
 	for _, w := range l.words {
 		if f := r.fields.byName[w.text]; f != nil && (f.Type.Kind == KindSet || f.Type.Kind == KindJSON) {
-			r.at(codeValue, w, "name a string, int, bool, time or enum field",
+			r.at(codeValue, w, "name a string, int, bool, time, duration or enum field",
 				"field %s is %s, which %s", f.Name, article(f.Type.Kind.String()), cannot)
 		}
 	}

@@ -2,7 +2,9 @@ package spec
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 )
 
 // bindAsks binds the effects of an operation and of its branches, and what follows
@@ -11,7 +13,7 @@ func (r *resolver) bindAsks(o *Operation, a *astOperation) {
 	o.Asks = r.asks(a.asks)
 	o.Then = r.follower(a.then)
 	for i, e := range o.Asks {
-		if e.Then != nil && o.Then != nil {
+		if e.Waits() && o.Then != nil {
 			r.twoFollowers(o, a.asks[i], a.keys["then"])
 		}
 	}
@@ -27,14 +29,41 @@ func (r *resolver) asks(list []*astEffect) []*Effect {
 		e := &Effect{
 			Pos: a.pos, NamePos: a.name.pos, Name: a.name.text, Key: r.effectKey(a.key),
 			Atomic: a.atomic, Then: r.follower(a.then), More: a.more,
+			Attempts: a.attempts, Failed: r.follower(a.failed),
 		}
 		if e.Atomic && e.Then != nil {
 			r.add(codeTogether, a.thenAt, len("then"), "write `then` beside the effect: that step follows in the same transaction",
 				"effect %s is atomic, so no step can wait for its delivery", e.Name)
 		}
+		r.givesUp(e, a)
 		out = append(out, e)
 	}
 	return out
+}
+
+// givesUp reports what does not go with `attempts` and `failed`.
+func (r *resolver) givesUp(e *Effect, a *astEffect) {
+	key, at := "failed", a.failedAt
+	if a.attempts > 0 {
+		key, at = "attempts", a.attemptsAt
+	}
+	switch {
+	case a.attempts == 0 && !a.failed.given():
+	case e.Atomic:
+		r.add(codeTogether, at, len(key), "take `atomic` or `"+key+"` away",
+			"effect %s is atomic, so it does not give up: its error takes the step back", e.Name)
+	case !a.failed.given():
+		r.add(codeTogether, at, len(key), "name under `failed` the step that runs then, or leave `attempts` out: it is tried until it succeeds",
+			"effect %s gives up after %s, and nothing follows that", e.Name, tries(a.attempts))
+	}
+}
+
+// tries counts tries in words.
+func tries(n int) string {
+	if n == 1 {
+		return "1 try"
+	}
+	return fmt.Sprintf("%d tries", n)
 }
 
 func (r *resolver) follower(w word) *OperationRef {
@@ -83,6 +112,12 @@ func (r *resolver) bindBranchAsks(o *Operation, b *astBranch, out *Branch) {
 
 // twoFollowers reports a step that another one follows at once, and one more later.
 func (r *resolver) twoFollowers(o *Operation, a *astEffect, then Pos) {
+	if !a.then.given() {
+		r.add(codeTogether, a.failedAt, len("failed"), "keep one of them",
+			"operation %s: `failed` stands in effect %s, and `then` beside it, which drops the delivery", o.Name, a.name.text).
+			related(then, "beside it")
+		return
+	}
 	r.add(codeTogether, a.thenAt, len("then"), "keep one of them",
 		"operation %s: `then` stands in effect %s and beside it", o.Name, a.name.text).
 		related(then, "beside it")
@@ -96,7 +131,7 @@ func (r *resolver) oldFollower(o *Operation, a *astOperation) {
 		if !e.Atomic && after == nil {
 			after = e
 		}
-		if e.Then != nil {
+		if e.Waits() {
 			return // told already
 		}
 	}
@@ -157,22 +192,22 @@ func (r *resolver) checkSteps(o *Operation, told map[*Effect]bool) {
 		asked := v.Asked()
 		first := Waited(asked)
 		for _, e := range asked {
-			if e.Then != nil && e != first && !told[e] {
+			if e.Waits() && e != first && !told[e] {
 				told[e] = true
-				r.add(codeTogether, e.Then.Pos, len(e.Then.Operation.Name),
-					"let one effect of the step have `then`: when its record goes on, the other delivery is dropped",
+				r.add(codeTogether, waiter(e).Pos, len(waiter(e).Operation.Name),
+					"let one effect of the step have `then` or `failed`: when its record goes on, the other delivery is dropped",
 					"operation %s: a step waits for one effect at most, and would wait for %s and for %s", o.Name, first.Name, e.Name).
-					related(first.Then.Pos, "the step after %s", first.Name)
+					related(waiter(first).Pos, "the step after %s", first.Name)
 			}
 		}
 		if at := o.Follower(v.Branch); at != nil && first != nil && !told[first] && slices.ContainsFunc(o.Places, func(p *Place) bool {
 			return slices.Contains(p.Enter, first) || slices.Contains(p.Exit, first)
 		}) {
 			told[first] = true
-			r.add(codeTogether, first.Then.Pos, len(first.Then.Operation.Name),
-				"take one `then` away: when its record goes on, the delivery is dropped",
+			r.add(codeTogether, waiter(first).Pos, len(waiter(first).Operation.Name),
+				"take one of both away: when its record goes on, the delivery is dropped",
 				"operation %s: %s follows its step at once, and %s would follow effect %s",
-				o.Name, at.Operation.Name, first.Then.Operation.Name, first.Name).
+				o.Name, at.Operation.Name, waiter(first).Operation.Name, first.Name).
 				related(at.Pos, "the step that follows at once")
 		}
 	}
@@ -180,18 +215,30 @@ func (r *resolver) checkSteps(o *Operation, told map[*Effect]bool) {
 		f := o.Ask(e.Name)
 		if f != e && !told[e] && followerOf(f) != followerOf(e) {
 			pos, mark := e.NamePos, e.Name
-			r.add(codeTogether, pos, len(mark), "give one of them another name, or the same `then`",
+			r.add(codeTogether, pos, len(mark), "give one of them another name, or the same `then`, `attempts` and `failed`",
 				"operation %s: effect %s is followed by %s here and by %s in another step: nothing tells its deliveries apart",
-				o.Name, e.Name, cmp.Or(followerOf(e), "nothing"), cmp.Or(followerOf(f), "nothing")).related(f.NamePos, "the other step")
+				o.Name, e.Name, followerOf(e), followerOf(f)).related(f.NamePos, "the other step")
 		}
 	}
 }
 
+// waiter returns a step that waits for an effect.
+func waiter(e *Effect) *OperationRef { return cmp.Or(e.Then, e.Failed) }
+
+// followerOf says what follows an effect.
 func followerOf(e *Effect) string {
-	if e.Then == nil {
-		return ""
+	var list []string
+	if e.Then != nil {
+		list = append(list, e.Then.Operation.Name)
 	}
-	return e.Then.Operation.Name
+	if e.Failed != nil {
+		failed := e.Failed.Operation.Name
+		if e.Attempts > 0 {
+			failed += " after " + tries(e.Attempts)
+		}
+		list = append(list, failed)
+	}
+	return cmp.Or(strings.Join(list, " or "), "nothing")
 }
 
 // checkAtomic reports effects of one name of which some are atomic and some are not: they

@@ -32,7 +32,10 @@ func (r *resolver) bindDefault(f *Field, n *node) {
 	v := Value{Pos: n.pos, Text: n.text}
 	problem, hint := v.constant(f.Type, n)
 	if problem != "" {
-		r.at(codeValue, n.word(), hint, "default of field %s: %s", f.Name, problem)
+		d := r.at(codeValue, n.word(), hint, "default of field %s: %s", f.Name, problem)
+		if f.Type.Kind == KindDuration {
+			d.fix(n.word(), spanFix(n.text))
+		}
 		return
 	}
 	f.Default = &v
@@ -156,6 +159,8 @@ func (v *Value) number(t Type, n *node) (problem, hint string) {
 	v.Kind = ValueInt
 	v.Int, err = strconv.ParseInt(n.text, 10, 64)
 	switch {
+	case meantSpan(n.text) != "" && !numberForm.MatchString(n.text):
+		return strconv.Quote(n.text) + " is not a whole number", "for a length write `duration` for the type, and the default as `" + meantSpan(n.text) + "`"
 	case !n.plain || !numberForm.MatchString(n.text):
 		return strconv.Quote(n.text) + " is not a whole number", "write a whole number in decimal digits, without quotes"
 	case err != nil:
@@ -172,7 +177,7 @@ func (v *Value) span(t Type, n *node) (problem, hint string) {
 	v.Int, problem = parseSpan(n.text)
 	switch {
 	case problem != "":
-		return problem, "write a length such as 500ms, 90s, 5m, 2h or 7d"
+		return problem, cmp.Or(hintOfSpan(n.text), spanHint)
 	case v.Int < *t.Min || v.Int > *t.Max:
 		return n.text + " is outside the bounds of the field", "write a length within the bounds, or widen them"
 	}

@@ -334,7 +334,7 @@ func (r *resolver) comparable(f *Fact, a *astFact) bool {
 	}
 	switch {
 	case l.family() != rk.family():
-		return fail("compare terms of one type", "%s is %s, %s is %s", f.Left.Text, article(l.String()), f.Right.Text, article(rk.String()))
+		return fail(compareHint(f.Left, f.Right), "%s is %s, %s is %s", f.Left.Text, article(l.String()), f.Right.Text, article(rk.String()))
 	case !r.orderable(lt, f.Op):
 		return fail(orderHint(l), "%s is %s", f.Left.Text, article(l.String()))
 	case l == KindEnum && lt.Values[0] != rt.Values[0] && r.roomFor(len(lt.Values)) &&

@@ -242,7 +242,11 @@ func (r *resolver) trigger(a *astTrigger) (Trigger, bool) {
 		return t, false
 	}
 	if k := t.By.Type.Kind; k != KindDuration && k != 0 {
-		r.at(codeValue, a.by, "name a field of type duration, or write a length such as 5m", "field %s is %s and no length", t.By.Name, article(k.String()))
+		hint := "name a field of type duration, or write a length such as 5m"
+		if k == KindInt {
+			hint = Term{Kind: TermField, Field: t.By}.beLength()
+		}
+		r.at(codeValue, a.by, hint, "field %s is %s and no length", t.By.Name, article(k.String()))
 		return t, false
 	}
 	return t, true

@@ -1,8 +1,8 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -55,51 +55,73 @@ func parseSpan(text string) (micros int64, problem string) {
 		}
 	}
 	d, problem := parseDuration(text)
-	if problem == "" && int64(d/time.Microsecond) > MaxSpan {
-		return 0, fmt.Sprintf("%q is longer than 876000h, which are 100 years", text)
-	}
 	return int64(d / time.Microsecond), problem
+}
+
+// ParseSpan reads a length as a specification has it, such as `0s`, `500ms` or `90s`, as microseconds.
+func ParseSpan(text string) (micros int64, err error) {
+	micros, problem := parseSpan(text)
+	if problem != "" {
+		return 0, fmt.Errorf("%s: %s", problem, cmp.Or(hintOfSpan(text), spanHint))
+	}
+	return micros, nil
 }
 
 // parseDuration reads `500ms`, `90s`, `10m`, `2h`, `7d`; problem says what is wrong.
 func parseDuration(text string) (d time.Duration, problem string) {
-	const form = "a duration is a whole number from 1 and one of ms, s, m, h, d"
 	digits := strings.TrimRight(text, "mshd")
+	if spanForm.MatchString(text) && strings.Trim(digits, "0") == "" {
+		return 0, fmt.Sprintf("%q adds nothing", text)
+	}
 	n, err := strconv.ParseInt(digits, 10, 64)
 	for _, u := range units {
 		if u.name != text[len(digits):] || err != nil || digits[0] < '1' || digits[0] > '9' {
 			continue
 		}
-		if n > int64(math.MaxInt64/u.size) {
-			return 0, fmt.Sprintf("%q is longer than 292 years", text)
+		if n > int64(MaxSpan*int64(time.Microsecond))/int64(u.size) {
+			return 0, fmt.Sprintf("%q is longer than 876000h, which are 100 years", text)
 		}
 		return time.Duration(n) * u.size, ""
 	}
-	return 0, fmt.Sprintf("%q is not a duration: %s", text, form)
+	return 0, fmt.Sprintf("%q is not a duration: a duration is a whole number and one of ms, s, m, h, d", text)
 }
 
 // parseSpans reads the bounds of a duration: `1s..1h` or `1s..`.
 func (p *parser) parseSpans(t *astType, w word, text string) {
-	const hint = "write `duration`, `duration 1s..1h` or `duration 1s..`"
+	hint := "write `duration`, `duration 1s..1h` or `duration 1s..`"
 	low, high, ok := strings.Cut(text, "..")
 	lo, problem := parseSpan(low)
 	hi, other := MaxSpan, ""
 	if high != "" {
 		hi, other = parseSpan(high)
 	}
+	for _, end := range []string{high, low} {
+		if meant := hintOfSpan(end); meant != "" {
+			hint = meant
+		}
+	}
+	bounds := func(text string) string {
+		if t.optional {
+			return "optional duration " + text
+		}
+		return "duration " + text
+	}
 	switch {
+	case !ok && problem == "":
+		fix := bounds(low + "..")
+		p.at(codeUnknownType, w, "write `"+fix+"` or `"+bounds("0s.."+low)+"`", "cannot read the bounds of %q", fold(w.text))
 	case !ok:
 		p.at(codeUnknownType, w, hint, "cannot read the bounds of %q", fold(w.text))
+	case low == "" && high != "" && other == "":
+		fix := bounds("0s.." + high)
+		p.at(codeUnknownType, w, "write `"+fix+"`", "cannot read the bounds of %q", fold(w.text)).fix(w, fix)
 	case problem != "" || other != "":
 		if problem == "" {
 			problem = other
 		}
 		p.at(codeUnknownType, w, hint, "cannot read the bounds of %q: %s", fold(w.text), problem)
 	case hi < lo:
-		fix := "duration " + high + ".." + low
-		if t.optional {
-			fix = "optional " + fix
-		}
+		fix := bounds(high + ".." + low)
 		p.at(codeTogether, w, "write `"+fix+"`", "the bounds are reversed: %s is longer than %s", low, high).fix(w, fix)
 	default:
 		t.min, t.max = &lo, &hi
@@ -117,10 +139,11 @@ func (t *astType) anyLength() {
 
 // spanBounds writes the bounds of a duration that are narrower than those of all.
 func (t Type) spanBounds() string {
-	if t.Min == nil || t.Max == nil || *t.Min == 0 && *t.Max == MaxSpan {
+	open := t.Max == nil || *t.Max == MaxSpan
+	if t.Min == nil || *t.Min == 0 && open {
 		return ""
 	}
-	if *t.Max == MaxSpan {
+	if open {
 		return " " + SpanText(*t.Min) + ".."
 	}
 	return " " + SpanText(*t.Min) + ".." + SpanText(*t.Max)
@@ -162,8 +185,6 @@ func (p *parser) parseBackoff(w word, ts []lexeme) (t astTerm, rest []lexeme, ba
 	return astTerm{text: w.part(ts[0].at, end-ts[0].at, strings.Join(words, " ")), kind: TermBackoff, backoff: terms}, ts[6:], nil
 }
 
-const backoffHint = "write e.g. `now + backoff 10s to 1h by attempts`: two lengths and a counter"
-
 // backoff binds the two ends of a length that grows, and its counter.
 func (r *resolver) backoff(t *Term, a astTerm, sc scope) bool {
 	b := &Backoff{ByPos: a.backoff[2].text.pos}
@@ -179,7 +200,8 @@ func (r *resolver) backoff(t *Term, a astTerm, sc scope) bool {
 			return false
 		}
 		if typ, known := to.typeOf(); known && typ.Kind != KindDuration {
-			r.at(codeIncomparable, x.text, backoffHint, "a backoff grows from one length to another, and %s is %s", to.Text, article(typ.Kind.String()))
+			r.at(codeIncomparable, x.text, backoffHint,
+				"a backoff grows from one length to another, and %s is %s", to.Text, article(typ.Kind.String()))
 			return false
 		}
 	}
@@ -191,13 +213,15 @@ func (r *resolver) backoff(t *Term, a astTerm, sc scope) bool {
 		r.undeclaredTerm(a.backoff[2])
 		return false
 	case by.Field.Type.Kind != KindCounter:
-		r.at(codeIncomparable, a.backoff[2].text, backoffHint, "a backoff grows with a counter, and %s is %s", by.Text, article(by.Field.Type.Kind.String()))
+		r.at(codeIncomparable, a.backoff[2].text, "name a counter, such as `attempts: counter`",
+			"a backoff grows with a counter, and %s is %s", by.Text, article(by.Field.Type.Kind.String()))
 		return false
 	case b.Base.Kind == TermSpan && b.Base.Int == 0:
-		r.at(codeIncomparable, a.backoff[0].text, backoffHint, "a backoff from %s never grows", b.Base.Text)
+		r.at(codeIncomparable, a.backoff[0].text, "start from a length such as 1s", "a backoff from %s never grows", b.Base.Text)
 		return false
 	case b.Base.Kind == TermSpan && b.Max.Kind == TermSpan && b.Max.Int < b.Base.Int:
-		r.at(codeIncomparable, a.text, "put the shorter length first", "the backoff ends at %s, below %s where it starts", b.Max.Text, b.Base.Text)
+		r.at(codeIncomparable, a.text, "put the shorter length first",
+			"the backoff ends at %s, below %s where it starts", b.Max.Text, b.Base.Text)
 		return false
 	}
 	b.By = by.Field

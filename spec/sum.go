@@ -196,8 +196,11 @@ func (r *resolver) sum(parts []astPart, text word, sc scope) ([]Part, bool) {
 	case len(list) > mostParts:
 		r.at(codeIncomparable, text, "keep a part of it in a field", "a sum has %d parts at most, and this one has %d", mostParts, len(list))
 		ok = false
+	case !named && made(list) != "":
+		r.at(codeIncomparable, text, "write `"+made(list)+"`", "nothing in %s is a field or an input", text.text).fix(text, made(list))
+		ok = false
 	case !named && slices.ContainsFunc(list, func(p Part) bool { return p.Term.Kind == TermSpan }):
-		r.at(codeIncomparable, text, "write the length that it makes", "nothing in %s is a field or an input", text.text)
+		r.at(codeIncomparable, text, "write one length", "nothing in %s is a field or an input", text.text)
 		ok = false
 	case !named:
 		r.at(codeIncomparable, text, "write the number that it makes", "nothing in %s is a field or an input", text.text)
@@ -216,8 +219,9 @@ func (r *resolver) oneKind(list []Part, parts []astPart, text word) bool {
 		switch {
 		case !bound:
 			known = false
-		case typ.Kind.family() == KindInt:
+		case typ.Kind.family() == KindInt && number < 0:
 			number = i
+		case typ.Kind.family() == KindInt:
 		default:
 			other = i
 		}
@@ -227,15 +231,14 @@ func (r *resolver) oneKind(list []Part, parts []astPart, text word) bool {
 	}
 	switch {
 	case number >= 0 && other >= 0:
-		hint := "write a length such as 5m, or a field of type duration"
-		r.at(codeIncomparable, parts[number].term.text, hint, "%s is a whole number, and %s is %s: they do not add",
+		r.at(codeIncomparable, parts[number].term.text, list[number].Term.beLength(), "%s is a whole number, and %s is %s: they do not add",
 			list[number].Term.Text, list[other].Term.Text, article(list[other].Term.kindText()))
 	case number >= 0 || !known || times == 0 || times == 1:
 		return true
 	case times < 0:
 		r.at(codeIncomparable, text, "put the later time first, as in `ended - started`", "%s takes a time off and starts from none", text.text)
 	default:
-		r.at(codeIncomparable, text, "keep one time and add lengths, or take one time off another", "%s adds %d times", text.text, times)
+		r.at(codeIncomparable, text, "keep one time and add lengths, or take one time off another", "%s adds one time to another", text.text)
 	}
 	return false
 }

@@ -82,7 +82,7 @@ func TestBadSums(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ guard, value, code, says, hint string }{
 		{"refunded + name <= paid", "", "FSM010", `field "name" is not declared`, "input.name"},
-		{"refunded + owner <= paid", "", "FSM020", "a sum adds whole numbers, and owner is a string", ""},
+		{"refunded + owner <= paid", "", "FSM020", "a sum adds whole numbers, or times and lengths, and owner is a string", ""},
 		{"refunded + true <= paid", "", "FSM020", "true is a bool", ""},
 		{"refunded + input.name <= paid", "", "FSM020", "input.name is a string", ""},
 		{"refunded + input.none <= paid", "", "FSM010", "has no input", ""},
@@ -95,7 +95,7 @@ func TestBadSums(t *testing.T) {
 		{"refunded -fee <= paid", "", "FSM005", "expected a comparison", "`refunded - fee`"},
 		{"refunded-fee <= paid", "", "FSM005", "is not a term", "`refunded - fee`"},
 		{"refunded * 2 <= paid", "", "FSM005", "a fact adds and takes off", ""},
-		{"refunded + 60s <= paid", "", "FSM005", "does not calculate with times", ""},
+		{"refunded + 60s <= paid", "", "FSM020", "refunded is a whole number, and 60s is a duration: they do not add", "make field refunded a duration"},
 		{"", "refunded + name", "FSM010", `field "name" is not declared`, "input.name"},
 		{"", "refunded + owner", "FSM020", "owner is a string", ""},
 		{"", "refunded + input.none", "FSM010", "is not declared", ""},

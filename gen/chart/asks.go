@@ -1,6 +1,10 @@
 package chart
 
-import "github.com/fsmgen/fsmgen/spec"
+import (
+	"fmt"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
 
 // asked says what a step asks for, and what follows it. How often an effect is performed is
 // a matter of the store.
@@ -18,6 +22,9 @@ func (c *Chart) asked(asks []*spec.Effect, then *spec.OperationRef) []string {
 		if e.Then != nil {
 			lines = append(lines, "then "+e.Then.Operation.Name)
 		}
+		if e.Failed != nil {
+			lines = append(lines, failedText(e))
+		}
 	}
 	if then != nil {
 		lines = append(lines, "then "+then.Operation.Name)
@@ -32,4 +39,20 @@ func (c *Chart) asks(b *spec.Branch, cond string) []string {
 		lines = append(lines, c.asked(b.Asks, b.Then)...)
 	}
 	return lines
+}
+
+// failedText says what follows an effect that gave up.
+func failedText(e *spec.Effect) string {
+	failed := "or " + e.Failed.Operation.Name
+	switch {
+	case e.Then == nil:
+		failed = e.Failed.Operation.Name + " if it gives up"
+	}
+	switch e.Attempts {
+	case 0:
+		return failed
+	case 1:
+		return failed + " after 1 try"
+	}
+	return fmt.Sprintf("%s after %d tries", failed, e.Attempts)
 }

@@ -102,6 +102,26 @@ type Edge struct {
 // Loop reports whether the edge leads from a state to itself.
 func (e *Edge) Loop() bool { return e.From == e.To }
 
+// GaveUp reports whether the edge is taken only when an effect gave up: it is dashed.
+func (c *Chart) GaveUp(e *Edge) bool {
+	for _, s := range e.Steps {
+		if s.Operation == nil || !c.gaveUp(s.Operation) {
+			return false
+		}
+	}
+	return len(e.Steps) > 0
+}
+
+// gaveUp reports whether an operation follows effects that gave up, and nothing else.
+func (c *Chart) gaveUp(o *spec.Operation) bool {
+	for _, l := range c.Machine.Leaders(o) {
+		if l.AtOnce || l.Later {
+			return false
+		}
+	}
+	return len(c.Machine.Leaders(o)) > 0 && len(o.Triggers) == 0
+}
+
 // Colon stands behind the name of s where other operations share the arrow and
 // lines follow: they are those of s alone.
 func (e *Edge) Colon(s Step) string {

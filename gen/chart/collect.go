@@ -216,6 +216,9 @@ func (c *Chart) who(o *spec.Operation) []string {
 	case o.By == spec.ByOperator:
 		return []string{"by an operator"}
 	case leader != "":
+		if c.gaveUp(o) {
+			return []string{"when " + leader + " gives up"}
+		}
 		return []string{"follows " + leader}
 	case o.By == spec.BySystem && len(o.Triggers) == 0:
 		return []string{"by the system"}

@@ -78,6 +78,11 @@ func (d *dot) edges() {
 		switch {
 		case d.c.NeverTaken(e):
 			attrs = append(attrs, fmt.Sprintf("color=%q, fontcolor=%q, style=dashed", faint, faint))
+		case d.c.GaveUp(e):
+			attrs = append(attrs, "style=dashed")
+			if d.c.Weighed && e.Count > 0 {
+				attrs = append(attrs, fmt.Sprintf("penwidth=%.1f", d.c.Width(e, 6)))
+			}
 		case d.c.Weighed && e.Count > 0:
 			attrs = append(attrs, fmt.Sprintf("penwidth=%.1f", d.c.Width(e, 6)))
 		}

@@ -82,6 +82,8 @@ func TestGoldenOfDetails(t *testing.T) {
 		"order.region":       regions[2].Chart(order, Brief),
 		"lifecycle.brief":    At(machine(t, "../../specs/lifecycle.yaml"), Brief),
 		"lifecycle.normal":   At(machine(t, "../../specs/lifecycle.yaml"), Guards),
+		"givesup.brief":      At(machine(t, "../testdata/scenarios/givesup.yaml"), Brief),
+		"givesup.full":       Of(machine(t, "../testdata/scenarios/givesup.yaml")),
 		"taskinstance.brief": At(machine(t, "../../examples/machines/taskinstance.yaml"), Brief),
 	} {
 		for _, f := range Formats {

@@ -135,14 +135,21 @@ func (d *mermaidFlow) classes() {
 	}
 	d.line("classDef dot fill:#7d8695,stroke:#7d8695")
 	d.line("classDef note fill:#fff,stroke:#999,color:#333,stroke-dasharray:4,text-align:left")
-	if !d.c.Weighed {
-		return
-	}
 	for i, e := range d.arrows() {
-		if d.c.NeverTaken(e) {
-			d.line("linkStyle %d stroke:%s,stroke-dasharray:4", i, faint)
-		} else if e.Count > 0 {
-			d.line("linkStyle %d stroke-width:%spx", i, fmt.Sprintf("%.1f", d.c.Width(e, 6)))
+		var style []string
+		switch {
+		case d.c.NeverTaken(e):
+			style = append(style, "stroke:"+faint, "stroke-dasharray:4")
+		case d.c.Weighed && e.Count > 0:
+			style = append(style, "stroke-width:"+fmt.Sprintf("%.1f", d.c.Width(e, 6))+"px")
+			fallthrough
+		case d.c.GaveUp(e):
+			if d.c.GaveUp(e) {
+				style = append(style, "stroke-dasharray:4")
+			}
+		}
+		if len(style) > 0 {
+			d.line("linkStyle %d %s", i, strings.Join(style, ","))
 		}
 	}
 }

@@ -197,6 +197,12 @@ func actions(o *spec.Operation, s *spec.State, b branch) []object {
 		if e.Then != nil {
 			params = append(params, member{"then", e.Then.Operation.Name})
 		}
+		if e.Attempts > 0 {
+			params = append(params, member{"attempts", e.Attempts})
+		}
+		if e.Failed != nil {
+			params = append(params, member{"failed", e.Failed.Operation.Name})
+		}
 		action("effect", params...)
 	}
 	if then := o.Follower(b.of); then != nil {

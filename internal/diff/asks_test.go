@@ -2,6 +2,7 @@ package diff_test
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -62,6 +63,20 @@ func TestAsks(t *testing.T) {
 			"FSM712 effect mail is followed by sent, it was followed by nothing"},
 		"another step behind it": {[]string{"", ", effect: {name: mail, then: sent}", ""}, []string{"", ", effect: {name: mail, then: over}", ""},
 			"FSM710 effect mail is followed by over, it was followed by sent"},
+		"it may give up": {[]string{"", ", effect: {name: mail}", ""}, []string{"", ", effect: {name: mail, failed: sent}", ""},
+			"FSM712 when effect mail gives up, sent follows; it never gave up"},
+		"it may give up, too": {[]string{"", ", effect: {name: mail, then: sent}", ""}, []string{"", ", effect: {name: mail, then: sent, failed: over}", ""},
+			"FSM710 when effect mail gives up, over follows; it never gave up"},
+		"a step for both ends": {[]string{"", ", effect: {name: mail}", ""}, []string{"", ", effect: {name: mail, then: sent, failed: over}", ""},
+			"FSM710 when effect mail gives up, over follows; it never gave up; FSM712 effect mail is followed by sent, it was followed by nothing"},
+		"it gives up otherwise": {[]string{"", ", effect: {name: mail, failed: sent}", ""}, []string{"", ", effect: {name: mail, failed: over}", ""},
+			"FSM710 when effect mail gives up, over follows, it was sent"},
+		"it gives up no more": {[]string{"", ", effect: {name: mail, failed: sent}", ""}, []string{"", ", effect: {name: mail}", ""},
+			"FSM710 effect mail never gives up, it gave up with sent"},
+		"other tries": {[]string{"", ", effect: {name: mail, attempts: 1, failed: sent}", ""}, []string{"", ", effect: {name: mail, attempts: 4, failed: sent}", ""},
+			"FSM710 effect mail is tried 4 times, it was tried once"},
+		"no limit": {[]string{"", ", effect: {name: mail, attempts: 4, failed: sent}", ""}, []string{"", ", effect: {name: mail, failed: sent}", ""},
+			"FSM710 effect mail is tried until it succeeds or gives up itself, it was tried 4 times"},
 		"another step behind a branch": {[]string{"", ", then: sent", ""}, []string{"", ", then: over", ""},
 			"FSM710 other operations follow the branches of solve"},
 		"the same": {[]string{"effect: [{name: mail}]", "", ""}, []string{"effect: {name: mail}", "", ""}, ""},
@@ -77,7 +92,10 @@ func TestAsks(t *testing.T) {
 			}
 			want := []string{}
 			if c.want != "" {
-				want = strings.Split(c.want, "; ")
+				want = regexp.MustCompile("; FSM").Split(c.want, -1)
+				for i := range want[1:] {
+					want[i+1] = "FSM" + want[i+1]
+				}
 			}
 			slices.Sort(got)
 			slices.Sort(want)

@@ -90,12 +90,43 @@ func (c *comparison) ask(o, n *spec.Operation, a, b *spec.Effect) {
 	}
 	switch x, y := followWord(a.Then), followWord(b.Then); {
 	case x == y:
-	case a.Then == nil:
+	case !a.Waits():
 		c.report("FSM712", where, "deliver what waits in the outbox before the change: a delivery that a step follows is dropped when its record goes on",
 			"effect %s is followed by %s, it was followed by %s", b.Name, y, x)
 	default:
 		c.report("FSM710", where, "", "effect %s is followed by %s, it was followed by %s", b.Name, y, x)
 	}
+	c.ends(where, a, b)
+}
+
+// ends compares how an effect gives up.
+func (c *comparison) ends(where at, a, b *spec.Effect) {
+	switch x, y := followWord(a.Failed), followWord(b.Failed); {
+	case x == y:
+	case !a.Waits() && b.Waits() && b.Then == nil:
+		c.report("FSM712", where, "deliver what waits in the outbox before the change: a delivery that a step follows is dropped when its record goes on",
+			"when effect %s gives up, %s follows; it never gave up", b.Name, y)
+	case a.Failed == nil:
+		c.report("FSM710", where, "", "when effect %s gives up, %s follows; it never gave up", b.Name, y)
+	case b.Failed == nil:
+		c.report("FSM710", where, "what waits in the outbox is tried until it succeeds", "effect %s never gives up, it gave up with %s", b.Name, x)
+	default:
+		c.report("FSM710", where, "", "when effect %s gives up, %s follows, it was %s", b.Name, y, x)
+	}
+	if a.Failed != nil && b.Failed != nil && a.Attempts != b.Attempts {
+		c.report("FSM710", where, "it holds for what waits in the outbox, too", "effect %s is tried %s, it was tried %s", b.Name, often(b), often(a))
+	}
+}
+
+// often says how often an effect is tried.
+func often(e *spec.Effect) string {
+	switch e.Attempts {
+	case 0:
+		return "until it succeeds or gives up itself"
+	case 1:
+		return "once"
+	}
+	return fmt.Sprintf("%d times", e.Attempts)
 }
 
 // asking is a place where steps ask for an effect: all of an operation, or those of one branch.

@@ -71,7 +71,7 @@ func (c *comparison) field(o, n *spec.Field) {
 			c.report("FSM703", typed, "its Go type is another one; rows and events stay as they are", "field %s is optional, it was mandatory", n.Name)
 		}
 		code := "FSM702"
-		if n.Type.Kind == spec.KindString {
+		if n.Type.Kind == spec.KindString || n.Type.Kind == spec.KindDuration {
 			code = "FSM706"
 		}
 		c.bounds(code, typed, "field "+n.Name, &o.Type, &n.Type)
@@ -112,9 +112,9 @@ func orMachine(words []string) string {
 	return comma(words)
 }
 
-// bounds compares the bounds of numbers, or of the lengths of texts, of a field or an input.
+// bounds compares the bounds of numbers, of durations, or of the lengths of texts, of a field or an input.
 func (c *comparison) bounds(code string, where at, what string, o, n *spec.Type) {
-	if n.Kind != spec.KindInt && n.Kind != spec.KindString {
+	if n.Kind != spec.KindInt && n.Kind != spec.KindString && n.Kind != spec.KindDuration {
 		return
 	}
 	was, is := boundText(o), boundText(n)

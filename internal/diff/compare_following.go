@@ -94,14 +94,29 @@ func orderWords(order []spec.Order) []string {
 	return words
 }
 
-// triggers compares who fires the operation without a caller. Only the duration
-// is free: it can be set where the machine is opened.
+// triggers compares who fires the operation without a caller. Only a constant
+// length is free: it can be set where the machine is opened.
 func (c *comparison) triggers(o, n *spec.Operation) {
 	key := func(t *spec.Trigger) string {
 		if t.Startup {
 			return "at startup"
 		}
 		return "after " + t.After.Stored()
+	}
+	by := func(t *spec.Trigger) string {
+		if t.By == nil {
+			return ""
+		}
+		return t.By.Stored()
+	}
+	due := func(t *spec.Trigger) string {
+		switch {
+		case t.By != nil:
+			return key(t) + " + " + t.By.Name
+		case t.Plus > 0:
+			return key(t) + " + " + spec.SpanText(t.Plus.Microseconds())
+		}
+		return key(t)
 	}
 	refs := func(list []spec.Trigger) []*spec.Trigger {
 		var all []*spec.Trigger
@@ -113,11 +128,13 @@ func (c *comparison) triggers(o, n *spec.Operation) {
 	for _, p := range pairUp(refs(o.Triggers), refs(n.Triggers), key) {
 		switch {
 		case p.next == nil:
-			c.report("FSM710", at{p.old.Pos, n.Pos}, "let a program call it, or restore the trigger", "%s is no longer fired %s", n.Name, key(p.old))
+			c.report("FSM710", at{p.old.Pos, n.Pos}, "let a program call it, or restore the trigger", "%s is no longer fired %s", n.Name, due(p.old))
 		case p.old == nil:
-			c.report("FSM710", at{o.Pos, p.next.Pos}, "records that are due there move by themselves", "%s is fired %s", n.Name, key(p.next))
+			c.report("FSM710", at{o.Pos, p.next.Pos}, "records that are due there move by themselves", "%s is fired %s", n.Name, due(p.next))
+		case by(p.old) != by(p.next):
+			c.report("FSM710", at{p.old.Pos, p.next.Pos}, "", "%s is fired %s, it was fired %s", n.Name, due(p.next), due(p.old))
 		case p.old.Plus != p.next.Plus:
-			c.compatible(at{p.old.Pos, p.next.Pos}, "%s is fired %s + %s, it was + %s", n.Name, key(p.next), p.next.Plus, p.old.Plus)
+			c.compatible(at{p.old.Pos, p.next.Pos}, "%s is fired %s, it was fired %s", n.Name, due(p.next), due(p.old))
 		}
 	}
 }

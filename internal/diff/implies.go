@@ -30,7 +30,8 @@ func implies(f, g *spec.Fact) bool {
 	if left == termWord(&g.Right) && right == termWord(&g.Left) {
 		return turned[f.Op] == g.Op || slices.Contains(weaker[turned[f.Op]], g.Op)
 	}
-	if left == termWord(&g.Left) && f.Right.Kind == spec.TermInt && g.Right.Kind == spec.TermInt {
+	constants := f.Right.Kind == g.Right.Kind && (f.Right.Kind == spec.TermInt || f.Right.Kind == spec.TermSpan)
+	if left == termWord(&g.Left) && constants {
 		return bound(f.Op, f.Right.Int, g.Op, g.Right.Int)
 	}
 	return false

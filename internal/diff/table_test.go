@@ -137,7 +137,7 @@ var changes = []struct {
 	{"order of picking", "ingest", []swap{{"order: [run_after]", "order: [created_at]"}}, []string{"FSM710 BEHAVIOR"}, "start picks by created_at"},
 	{"then", "ingest", []swap{{"    then: retry_stalled", "   "}}, []string{"FSM710 BEHAVIOR"}, "fail_stalled is followed by nothing"},
 	{"trigger removed", "task", []swap{{"    trigger: [startup]", "   "}}, []string{"FSM710 BEHAVIOR"}, "is no longer fired at startup"},
-	{"duration of a trigger", "ingest", []swap{{"after active_at + 600s]", "after active_at + 900s]"}}, []string{"compatible"}, "after active_at + 15m0s, it was + 10m0s"},
+	{"duration of a trigger", "ingest", []swap{{"after active_at + 600s]", "after active_at + 900s]"}}, []string{"compatible"}, "after active_at + 15m, it was fired after active_at + 10m"},
 	{"rule of the projection", "execution", []swap{{"any: [leased, in_progress, committed]", "any: [leased, in_progress]"}}, []string{"FSM711 BEHAVIOR"}, "Job is running by another rule"},
 	{"step of the projection", "execution", []swap{{"    - {from: running, to: pending}                                 # 000:24,106,131 (C1)\n", ""}}, []string{"FSM711 BEHAVIOR"}, "no longer goes from running to pending"},
 	{"name of an effect", "task", []swap{{"name: execute_task", "name: run_task"}}, []string{"FSM712 DATA"}, "the effect of start is run_task"},

@@ -63,6 +63,10 @@ func termWord(t *spec.Term) string {
 		return "word " + spec.QuoteWord(t.Word.Stored())
 	case spec.TermInt:
 		return fmt.Sprint(t.Int)
+	case spec.TermSpan:
+		return spec.SpanText(t.Int)
+	case spec.TermBackoff:
+		return "backoff " + termWord(&t.Backoff.Base) + " to " + termWord(&t.Backoff.Max) + " by field " + t.Backoff.By.Stored()
 	case spec.TermText:
 		return strconv.Quote(t.Const)
 	case spec.TermSum:
@@ -104,6 +108,8 @@ func valueWord(v *spec.Value) string {
 		return "word " + spec.QuoteWord(v.Word.Stored())
 	case spec.ValueText:
 		return strconv.Quote(v.Const)
+	case spec.ValueSpan:
+		return spec.SpanText(v.Int)
 	case spec.ValueSum:
 		return spec.SumText(v.Parts, func(t spec.Term) string { return termWord(&t) })
 	}

@@ -275,7 +275,7 @@ func (w World) commit(m *spec.Machine, r Record, c Call, from origin) (Outcome, 
 // the revision that is left is of no more use when a step was to follow it.
 func (w *World) write(m *spec.Machine, d Decision, c Call) {
 	w.Records[c.ID] = d.Record
-	w.Outbox = slices.DeleteFunc(w.Outbox, func(o Delivery) bool { return o.ID == c.ID && o.Effect.Then != nil })
+	w.Outbox = slices.DeleteFunc(w.Outbox, func(o Delivery) bool { return o.ID == c.ID && o.Effect.Waits() })
 	n := 0
 	for _, e := range d.Asks {
 		if !e.Atomic {
@@ -304,32 +304,9 @@ func follow(op *spec.Operation, id string, at time.Time) Call {
 	return Call{Op: op, ID: id, Actor: systemActor, At: at, Inputs: map[string]Value{}}
 }
 
-// Deliver says that the effect of a delivery was performed: it leaves the
-// outbox, and the step that was to follow it is taken. A delivery that is not
-// in the outbox any more changes nothing: it came twice, or the record went
-// another way meanwhile.
-func Deliver(m *spec.Machine, w World, d Delivery, at time.Time) (Outcome, World, *Refusal) {
-	i := slices.IndexFunc(w.Outbox, func(o Delivery) bool { return o.ID == d.ID && o.Rev == d.Rev && o.N == d.N })
-	if i < 0 {
-		return Outcome{Record: w.Records[d.ID], Current: w.Records[d.ID], Replayed: true}, w, nil
-	}
-	settled := w.clone()
-	settled.Outbox = slices.Delete(settled.Outbox, i, i+1)
-	if d.Effect.Then == nil {
-		return Outcome{Record: w.Records[d.ID], Current: w.Records[d.ID]}, settled, nil
-	}
-	c := follow(d.Effect.Then.Operation, d.ID, cut(at))
-	c.RequestID = systemID(c.Op, d.Rev) // a transaction of its own, hence a request of its own
-	out, next, refusal := settled.commit(m, settled.Records[d.ID], c, origin{cause: d.Op})
-	if refusal != nil {
-		return Outcome{}, w, refusal
-	}
-	return out, next, nil
-}
-
 // Internal reports whether nobody may call an operation of the system, since a call
 // would claim what its caller cannot know: that the work of an effect is done, where
-// the `then` of effects outside of the transaction reaches it; that a crash came
+// effects outside of the transaction reach it; that a crash came
 // before, or that its time has come, where triggers alone reach it and no guard asks
 // for the time of one.
 func Internal(m *spec.Machine, op *spec.Operation) bool {

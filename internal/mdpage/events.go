@@ -72,7 +72,7 @@ func event(m *spec.Machine, f gen.OperationFact) string {
 func shape(t spec.Type) string {
 	name := map[spec.Kind]string{
 		spec.KindString: "string", spec.KindInt: "integer", spec.KindBool: "true|false", spec.KindTime: "time", spec.KindJSON: "any",
-		spec.KindCounter: "integer", spec.KindSet: "array of strings", spec.KindSequence: "integer",
+		spec.KindCounter: "integer", spec.KindSet: "array of strings", spec.KindSequence: "integer", spec.KindDuration: "microseconds",
 	}[t.Kind]
 	if t.Kind == spec.KindEnum {
 		var words []string

@@ -196,6 +196,15 @@ func (p *page) asked(list []*spec.Effect) []string {
 		if e.Then != nil {
 			text += "; then " + code(e.Then.Operation.Name)
 		}
+		switch {
+		case e.Failed == nil:
+		case e.Attempts == 1:
+			text += "; tried once, then given up: " + code(e.Failed.Operation.Name)
+		case e.Attempts > 1:
+			text += fmt.Sprintf("; given up after %d tries: %s", e.Attempts, code(e.Failed.Operation.Name))
+		default:
+			text += "; given up: " + code(e.Failed.Operation.Name)
+		}
 		texts = append(texts, text)
 	}
 	return texts

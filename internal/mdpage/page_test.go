@@ -138,3 +138,29 @@ func TestBorders(t *testing.T) {
 		}
 	}
 }
+
+// TestGivesUp looks for how effects give up.
+func TestGivesUp(t *testing.T) {
+	t.Parallel()
+	const file = "../../gen/testdata/scenarios/givesup.yaml"
+	src, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, found := spec.Parse(file, src)
+	if found.HasErrors() {
+		t.Fatal(found)
+	}
+	got, err := mdpage.Markdown(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"its key is `id`, `tries`; then `charged`; given up after 3 tries: `declined`",
+		"; then `noted`; tried once, then given up: `noted`", "its key is `id`; given up: `unheard`",
+	} {
+		if !strings.Contains(string(got), want) {
+			t.Errorf("the page lacks %q:\n%s", want, got)
+		}
+	}
+}

@@ -77,9 +77,10 @@ func (a *asks) of(op *spec.Operation, b *spec.Branch, from, to *spec.State) uint
 	return a.steps[path{op, b, from, to}]
 }
 
-// waited returns the effect of a set whose delivery a step follows, and its place.
+// waited returns the effect of a set that a step follows, its delivery or its end without
+// success, and its place.
 func (a *asks) waited(n uint16) (ask, int) {
-	i := slices.IndexFunc(a.sets[n], func(x ask) bool { return x.effect.Then != nil })
+	i := slices.IndexFunc(a.sets[n], func(x ask) bool { return x.effect.Waits() })
 	if i < 0 {
 		return ask{}, i
 	}

@@ -349,7 +349,7 @@ func newChecker(m *spec.Machine, o Options) *checker {
 	}
 	c.asks, c.crowded = newAsks(m, func(e *spec.Effect) bool {
 		_, counts := c.counts[e]
-		return counts || e.Then != nil
+		return counts || e.Waits()
 	})
 	c.codec = &codec{t: c.t, records: o.Records, waits: waits, effects: len(c.effects), plain: o.NoSymmetry}
 	c.seen = newVisited(c.codec.width())

@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,7 +42,7 @@ func (v *Violation) GoTest(m *spec.Machine) ([]byte, error) {
 	b.WriteString("Steps: []fsmcases.StoryStep{\n")
 	for _, s := range v.real {
 		if s.Do == "" {
-			fmt.Fprintf(&b, "{}, // %s\n", v.Trace[s.step].What)
+			fmt.Fprintf(&b, "{At: %s%s}, // %s\n", offset(s.call.At), s.gaveUp, v.Trace[s.step].What)
 			continue
 		}
 		writeStep(&b, s.Record, s.Request, s.call, offset)
@@ -65,6 +66,7 @@ type realStep struct {
 	Record  string
 	Do      string
 	Request string
+	gaveUp  string // of a delivery: the effect that gives up, and its error
 	call    interp.Call
 }
 
@@ -79,11 +81,12 @@ func (c *checker) tell(trace []Step) []realStep {
 			r.pass(i, s)
 		case movePerform: // a delivery performs and records at once
 			if last := n == len(trace)-1; last {
-				list = append(list, realStep{step: n})
+				list = append(list, realStep{step: n, call: interp.Call{At: r.clock(i)}})
 			}
 		case moveDeliver:
-			r.clock(i)
-			list = append(list, realStep{step: n})
+			list = append(list, realStep{step: n, call: interp.Call{At: r.clock(i)}})
+		case moveGiveUp:
+			list = append(list, realStep{step: n, call: interp.Call{At: r.clock(i)}, gaveUp: givesUp(s.gaveUp, problemOf(s.call))})
 		case moveCall:
 			next := realStep{step: n, Record: fmt.Sprintf("r%d", i+1), Do: s.Op.Name, call: r.call(i, s.call, s.seen)}
 			if s.Op.By == spec.BySystem {
@@ -98,6 +101,14 @@ func (c *checker) tell(trace []Step) []realStep {
 		}
 	}
 	return list
+}
+
+// problemOf is the error that a call of `failed` brings, or some error.
+func problemOf(c interp.Call) string { return cmp.Or(c.Inputs[spec.ErrorInput].Text, "no answer") }
+
+// givesUp writes that an effect gives up.
+func givesUp(e *spec.Effect, problem string) string {
+	return fmt.Sprintf(", GivesUp: %q", e.Name+": "+problem)
 }
 
 // offset writes an instant as a call of at.

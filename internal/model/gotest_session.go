@@ -17,6 +17,7 @@ import (
 // Told is one step of a session that somebody stepped through, with what it led to.
 type Told struct {
 	Call  interp.Call       // without Op: all effects that wait are delivered, at Call.At
+	Gave  string            // of deliveries: the effect that gives up, and its error, as in "charge: no answer"
 	Left  string            // why the step cannot be told in Go; empty: it can
 	Leads string            // "accepted", "recorded", "replayed", "existing", "delivered", or the code of the refusal
 	Guard string            // with the code "guard"
@@ -44,6 +45,9 @@ func SessionTest(m *spec.Machine, steps []Told) ([]byte, error) {
 			continue
 		case c.Op == nil:
 			fmt.Fprintf(&b, "{At: %s", at(c.At))
+			if s.Gave != "" {
+				fmt.Fprintf(&b, ", GivesUp: %q", s.Gave)
+			}
 		default:
 			writeStep(&b, c.ID, c.RequestID, c, at)
 			if c.ExpectedRev != 0 {

@@ -53,6 +53,34 @@ operations:
   end: {by: system, from: [held, used], to: over, require: [ended]}
 `
 
+// An effect in the transaction comes twice where one behind it gives up.
+const givenUp = `
+fsm: 1
+machine: stamp
+entity: Stamp
+otherwise: reject
+fields:
+  item: string
+  why: optional string
+states:
+  ready: {}
+  asking: {}
+  over: {terminal: true}
+unique: {one_each: {fields: item, in: [ready, asking, over], error: taken}}
+operations:
+  make: {creates: ready, set: {item: input}}
+  try: {from: ready, to: asking, effect: [{name: burn, key: item, atomic: true}, {name: ask, attempts: 2, then: done, failed: back}]}
+  done: {by: system, from: asking, to: over}
+  back:
+    by: system
+    from: asking
+    input: {error: string}
+    set: {why: input.error}
+    choose:
+      - {when: why == 'busy', to: ready}
+      - {to: over}
+`
+
 // The trace as a Go test fails on the package that was generated from the
 // specification, in the same way; on the package of the mended specification it
 // passes.
@@ -71,6 +99,7 @@ func TestGoTest(t *testing.T) {
 		{"fm001", naive, shipped(t, "execution"), "effect apply_result was applied 2 times for key"},
 		{"early", parse(t, "order.yaml", early), parse(t, "order.yaml", strings.Replace(early, ", trigger: [startup]", "", 1)), "ship was accepted before effect charge was performed"},
 		{"instants", parse(t, "claim.yaml", instants), parse(t, "claim.yaml", strings.Replace(instants, "in: [held]", "in: [held, used, over]", 1)), "effect burn was applied 2 times for key"},
+		{"gaveup", parse(t, "stamp.yaml", givenUp), parse(t, "stamp.yaml", strings.Replace(givenUp, "why == 'busy', to: ready", "why == 'busy', to: over", 1)), "effect burn was applied 2 times for key"},
 	}
 	module := outside.New(t, "example.com/traces")
 	for _, tt := range tests {

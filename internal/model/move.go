@@ -2,7 +2,9 @@ package model
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -14,13 +16,14 @@ const (
 	movePass                        // an instant passes
 	movePerform                     // an effect outside the transaction is performed; its record is still to come
 	moveDeliver                     // ... is recorded, and what follows is done
+	moveGiveUp                      // ... gave up, performed or not, and what follows that is done
 )
 
 // move is one thing that can happen in a state.
 type move struct {
 	kind   moveKind
 	op     *spec.Operation // of the call, or of the effect
-	call   int32           // moveCall: index of the call
+	call   int32           // moveCall, moveGiveUp: index of the call
 	slot   int             // the record; for a creation its place
 	wrong  string          // the promise it breaks, or empty
 	what   wrongKind
@@ -122,7 +125,7 @@ func (c *checker) call(s *state, j int, op *spec.Operation, e edge, emit func(mo
 		v.wrong, v.what = e.wrong, wrongInvariant
 		return emit(v, nil)
 	}
-	if a, i := c.asks.waited(s.slots[j].wait); i >= 0 && s.slots[j].done&(1<<i) == 0 && a.effect.Then.Operation == op {
+	if a, i := c.asks.waited(s.slots[j].wait); i >= 0 && s.slots[j].done&(1<<i) == 0 && a.effect.Then != nil && a.effect.Then.Operation == op {
 		v.wrong = fmt.Sprintf("%s comes before effect %s of %s was performed", op.Name, a.effect.Name, a.op.Name)
 		v.what, v.about = wrongOrder, a.effect
 		return emit(v, nil)
@@ -242,7 +245,7 @@ func (c *checker) environment(s *state, j int, emit func(move, *state) bool) boo
 		c.next.copyFrom(s)
 		c.perform(&v, &c.next, a.effect, c.t.locals[x.local])
 		c.next.slots[j].done |= 1 << i
-		if !emit(v, &c.next) || x.done&(1<<i) != 0 && !c.deliver(s, j, i, a, emit) {
+		if !emit(v, &c.next) || x.done&(1<<i) != 0 && !c.deliver(s, j, i, a, emit) || a.effect.Failed != nil && !c.giveUp(s, j, i, a, emit) {
 			return false
 		}
 	}
@@ -273,4 +276,52 @@ func (c *checker) deliver(s *state, j, i int, a ask, emit func(move, *state) boo
 	}
 	v.wrong, v.what = then.Name+": "+edges[0].wrong, wrongInvariant
 	return emit(v, nil)
+}
+
+// giveUp records that the effect at a place gave up, and takes the step of `failed`, for each
+// error that makes a difference.
+func (c *checker) giveUp(s *state, j, i int, a ask, emit func(move, *state) bool) bool {
+	failed := a.effect.Failed.Operation
+	l := c.t.at(s.slots[j].local)
+	c.hear(l, func(op *spec.Operation) bool { return op == failed })
+	v := move{kind: moveGiveUp, op: a.op, effect: a.effect, slot: j, call: -1}
+	begin := func() {
+		c.next.copyFrom(s)
+		c.asks.without(&c.next.slots[j], i)
+	}
+	if c.m.Class(l.record.State, failed) == spec.RecordOnly || c.kept(s, j, l, failed) {
+		if begin(); !emit(v, &c.next) {
+			return false
+		}
+	}
+	for _, e := range l.edges[failed.Index] {
+		if !c.handed(failed, e.call) || !c.passes(s, j, l, failed, e.call) {
+			continue
+		}
+		begin()
+		v := v
+		v.call, v.branch = e.call, e.branch
+		if e.wrong != "" {
+			v.wrong, v.what = failed.Name+": "+e.wrong, wrongInvariant
+			if !emit(v, nil) {
+				return false
+			}
+		} else if !c.land(v, failed, e.to, emit) {
+			return false
+		}
+	}
+	return true
+}
+
+// handed reports whether a call brings what one of `failed` does: the error, where the
+// operation takes it and some call brings it, and nothing else.
+func (c *checker) handed(failed *spec.Operation, n int32) bool {
+	brings := func(n int32, in *spec.Input) bool { return c.t.calls[n].call.Inputs[in.Name].Kind != interp.KindAbsent }
+	for _, in := range failed.Inputs {
+		told := in.Name == spec.ErrorInput && slices.ContainsFunc(c.t.byOp[failed.Index], func(n int32) bool { return brings(n, in) })
+		if brings(n, in) != told {
+			return false
+		}
+	}
+	return true
 }

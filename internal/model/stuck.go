@@ -25,6 +25,7 @@ type watched struct {
 	next  []int
 	still []bool // by next: the record waits on
 	done  bool   // the step after its effect succeeds
+	gave  bool   // the step after an effect that gave up succeeds
 	due   bool   // some operation that a trigger asks for succeeds
 }
 
@@ -50,21 +51,30 @@ func (c *checker) stuck(ctx context.Context) []Stuck {
 		x.Trace, _ = c.way(nodes[n].at)
 		list = append(list, x)
 	}
-	follows := func(n *watched) bool {
-		_, i := c.asks.waited(n.state.slots[0].wait)
-		return i >= 0
-	}
-	for _, n := range hopeless(nodes, follows, func(n *watched) bool { return n.done }, true) {
-		a, _ := c.asks.waited(nodes[n].state.slots[0].wait)
-		op, then := a.op, a.effect.Then.Operation
-		add(n, a.effect.Then.Pos, then.Name, op, fmt.Sprintf("let %s accept such a record, or %s refuse it", then.Name, op.Name),
-			"%s can never follow effect %s in %s: it refuses the record, now and later",
-			then.Name, a.effect.Name, c.t.locals[nodes[n].state.slots[0].local].record.State.Name)
+	for _, step := range []struct {
+		of   func(*spec.Effect) *spec.OperationRef
+		good func(*watched) bool
+	}{
+		{func(e *spec.Effect) *spec.OperationRef { return e.Then }, func(n *watched) bool { return n.done }},
+		{func(e *spec.Effect) *spec.OperationRef { return e.Failed }, func(n *watched) bool { return n.gave }},
+	} {
+		follows := func(n *watched) bool {
+			a, i := c.asks.waited(n.state.slots[0].wait)
+			return i >= 0 && step.of(a.effect) != nil
+		}
+		for _, n := range hopeless(nodes, follows, step.good, true) {
+			a, _ := c.asks.waited(nodes[n].state.slots[0].wait)
+			ref := step.of(a.effect)
+			op, next := a.op, ref.Operation
+			add(n, ref.Pos, next.Name, op, fmt.Sprintf("let %s accept such a record, or %s refuse it", next.Name, op.Name),
+				"%s can never follow effect %s in %s: it refuses the record, now and later",
+				next.Name, a.effect.Name, c.t.locals[nodes[n].state.slots[0].local].record.State.Name)
+		}
 	}
 	for _, f := range slices.Concat(c.m.Fields, c.m.Builtin) {
 		trigger := func(l *local) (*spec.Operation, *spec.Trigger) { return c.trigger(l, f) }
 		waiting := func(n *watched) bool { op, _ := trigger(c.t.locals[n.state.slots[0].local]); return op != nil }
-		for _, n := range hopeless(nodes, waiting, func(n *watched) bool { return n.due || n.done }, false) {
+		for _, n := range hopeless(nodes, waiting, func(n *watched) bool { return n.due || n.done || n.gave }, false) {
 			l := c.t.locals[nodes[n].state.slots[0].local]
 			op, t := trigger(l)
 			way := "let " + op.Name + " accept such a record, or add an operation of the system with the same trigger that does"
@@ -170,6 +180,7 @@ func (c *checker) watch(ctx context.Context) []*watched {
 			}
 			mine := v.slot == 0
 			n.done = n.done || mine && v.kind == moveDeliver && v.effect.Then != nil
+			n.gave = n.gave || mine && v.kind == moveGiveUp
 			n.due = n.due || mine && v.kind == moveCall && c.isDue(l, v.op)
 			if to, ok := index[focus(next, 0)]; ok {
 				n.next = append(n.next, to)

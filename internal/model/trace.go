@@ -24,6 +24,7 @@ type Step struct {
 	Pos     spec.Pos        // of the operation in the specification
 
 	kind   moveKind
+	gaveUp *spec.Effect
 	call   interp.Call
 	seen   interp.Record // the record before, as the checker sees it
 	passed []*spec.Field // movePass: the times that are over
@@ -102,6 +103,12 @@ func (c *checker) step(m move, from, to *state) Step {
 		s.Who, s.What, s.Pos = "system", m.effect.Name+" recorded", m.effect.Pos
 		if then := m.effect.Then; then != nil {
 			s.What, s.Pos = then.Operation.Name, then.Operation.Pos
+		}
+	case moveGiveUp:
+		failed := m.effect.Failed.Operation
+		s.Who, s.What, s.Pos, s.gaveUp = "system", failed.Name+", as "+m.effect.Name+" gave up", failed.Pos, m.effect
+		if m.call >= 0 {
+			s.call = c.t.calls[m.call].call
 		}
 	case moveCall:
 		s.call = c.t.calls[m.call].call

@@ -34,6 +34,11 @@ func TestWalksBesideTheInterpreter(t *testing.T) {
 		}
 		files[name] = string(b)
 	}
+	b, err := os.ReadFile("../../gen/testdata/scenarios/givesup.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files["givesup"] = string(b)
 	files["ordered"], files["labelled"], files["reaching"] = ordered, labelled, reaching
 	for name, src := range files {
 		t.Run(name, func(t *testing.T) {
@@ -203,6 +208,17 @@ func (w *walk) step() {
 		_, world, refusal := interp.Deliver(w.m, w.world, d, w.real.clock(i))
 		if refusal != nil {
 			w.t.Fatalf("delivery for %s: %v", w.id(i), refusal)
+		}
+		w.world = world
+	case moveGiveUp:
+		d := w.world.Outbox[slices.IndexFunc(w.world.Outbox, func(d interp.Delivery) bool { return d.ID == w.id(i) && d.Effect == v.effect })]
+		problem := "no answer"
+		if v.call >= 0 {
+			problem = problemOf(w.c.t.calls[v.call].call)
+		}
+		_, world, refusal := interp.GiveUp(w.m, w.world, d, problem, w.real.clock(i))
+		if refusal != nil {
+			w.t.Fatalf("effect %s of %s gave up: %v", v.effect.Name, w.id(i), refusal)
 		}
 		w.world = world
 	case moveCall:

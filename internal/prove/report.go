@@ -123,6 +123,9 @@ func (w *work) wayOut(s *part, branch *spec.Branch, to *spec.State, g goal, key 
 		where = fmt.Sprintf("the branch in line %d of %s", branch.Pos.Line, op.Name)
 	}
 	f := g.fields0()
+	if key == "set" && g.code == "FSM302" && g.fact == nil && len(at.Value.Parts) == 1 {
+		return grownWithin(at)
+	}
 	if key == "set" && g.code == "FSM302" && at.Value.Kind == spec.ValueSum {
 		if guard := summed(g, at); guard != "" && branch == nil {
 			return fmt.Sprintf("require a guard with `when: %s`", guard)
@@ -181,6 +184,22 @@ func (w *work) wayOut(s *part, branch *spec.Branch, to *spec.State, g goal, key 
 		return fmt.Sprintf("add %s to `clear:` of %s", f.Name, where)
 	}
 	return fmt.Sprintf("add %s to `reset:` of %s", f.Name, where)
+}
+
+// grownWithin says how a length that grows stays within the bounds of its field.
+func grownWithin(at spec.Assign) string {
+	b, asked := at.Value.Parts[0].Term.Backoff, at.Field.Type.Asked()
+	base, longest := b.Base.Text, b.Max.Text
+	if b.Base.Kind == spec.TermSpan && b.Base.Int < *asked.Min {
+		base = spec.SpanText(*asked.Min)
+	}
+	if b.Max.Kind == spec.TermSpan && asked.Max != nil && b.Max.Int > *asked.Max {
+		longest = spec.SpanText(*asked.Max)
+	}
+	if base == b.Base.Text && longest == b.Max.Text {
+		return fmt.Sprintf("give both ends of the back-off bounds within those of %s, or widen these", at.Field.Name)
+	}
+	return fmt.Sprintf("write `backoff %s to %s by %s`, or widen the bounds of %s", base, longest, b.By.Name, at.Field.Name)
 }
 
 // summed is the fact that, known before the step, makes a goal hold of a field that becomes a sum;

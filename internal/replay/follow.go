@@ -35,6 +35,9 @@ func (r *record) took(op *spec.Operation, known bool, d interp.Decision, decided
 		if e.Then != nil {
 			r.follow = append(r.follow, e.Then.Operation)
 		}
+		if e.Failed != nil {
+			r.follow = append(r.follow, e.Failed.Operation)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/fsmgen/fsmgen/internal/interp"
@@ -154,11 +155,19 @@ func (d *liveDatabase) overdue(ctx context.Context, db *live.DB, o *spec.Operati
 		}
 		due := at.AsTime()
 		v.Overdue = append(v.Overdue, Overdue{
-			ID: r.ID, Broken: err != nil, State: r.State.Name, Operation: o.Name, Field: t.After.Name,
+			ID: r.ID, Broken: err != nil, State: r.State.Name, Operation: o.Name, Field: waitsFor(t),
 			Deadline: stamp(due), Late: lateBy(now.Sub(due)), due: due,
 		})
 	}
 	return nil
+}
+
+// waitsFor names what a trigger waits for.
+func waitsFor(t spec.Trigger) string {
+	if t.By != nil {
+		return t.After.Name + " + " + t.By.Name
+	}
+	return t.After.Name
 }
 
 // lateBy writes a duration as people say it: the two largest units.
@@ -259,8 +268,11 @@ func logEvent(m *spec.Machine, e *fsm.Event) LogEvent {
 			continue
 		}
 		text := jsonText(raw)
-		if f.Type.Kind == spec.KindSet && string(raw) == "null" {
+		switch micros, err := strconv.ParseInt(text, 10, 64); {
+		case f.Type.Kind == spec.KindSet && string(raw) == "null":
 			text = "empty"
+		case f.Type.Kind == spec.KindDuration && err == nil:
+			text = spec.SpanText(micros)
 		}
 		v.Changes = append(v.Changes, NamedText{f.Name, text})
 	}

@@ -58,7 +58,7 @@ func tell(m *spec.Machine, steps []stepRequest) ([]model.Told, error) {
 				return nil, fmt.Errorf("step %d: the clock was turned back before the effect ran, and a test of the generated package "+
 					"cannot do that; repeat the step at a later time", i+1)
 			}
-			told, w, err = deliverAll(m, w, at)
+			told, w, err = deliverAll(m, w, step, at)
 		} else {
 			told, w, err = tellCall(m, w, step)
 		}
@@ -98,8 +98,9 @@ func tellCall(m *spec.Machine, w interp.World, step stepRequest) (model.Told, in
 	return told, next, nil
 }
 
-// deliverAll performs every effect that waits, and those that follow from it.
-func deliverAll(m *spec.Machine, w interp.World, at time.Time) (model.Told, interp.World, error) {
+// deliverAll performs every effect that waits, and those that follow from it. The one of the
+// step gives up where the step says so.
+func deliverAll(m *spec.Machine, w interp.World, step stepRequest, at time.Time) (model.Told, interp.World, error) {
 	told := model.Told{Call: interp.Call{At: at}, Leads: "delivered", Is: map[string]string{}}
 	if len(w.Outbox) == 0 {
 		told.Left = "the effect was performed with the ones before it"
@@ -109,7 +110,14 @@ func deliverAll(m *spec.Machine, w interp.World, at time.Time) (model.Told, inte
 		if n == maxSteps {
 			return told, w, fmt.Errorf("each effect leads to another one, in an endless loop")
 		}
-		_, next, refusal := interp.Deliver(m, w, d, at)
+		deliver := interp.Deliver
+		if ends := d.Effect.Failed != nil && told.Gave == "" && step.GaveUp != "" && d.ID == step.Record && d.Rev == step.Rev && d.N == step.N; ends {
+			told.Gave = d.Effect.Name + ": " + step.GaveUp
+			deliver = func(m *spec.Machine, w interp.World, d interp.Delivery, at time.Time) (interp.Outcome, interp.World, *interp.Refusal) {
+				return interp.GiveUp(m, w, d, step.GaveUp, at)
+			}
+		}
+		_, next, refusal := deliver(m, w, d, at)
 		if refusal != nil {
 			return told, w, fmt.Errorf("what follows effect %s of %s is refused (%s), and a test of the generated package "+
 				"would retry forever; undo the step", d.Effect.Name, d.ID, refusal.Code)

@@ -31,6 +31,7 @@ type playRequest struct {
 // record's revision was performed.
 type stepRequest struct {
 	Deliver   bool                       `json:"deliver,omitempty"`
+	GaveUp    string                     `json:"gaveUp,omitempty"` // with Deliver: why the effect gave up
 	Operation string                     `json:"operation"`
 	Record    string                     `json:"record,omitempty"`
 	Rev       int64                      `json:"rev,omitempty"`
@@ -129,6 +130,7 @@ type waitingView struct {
 	Operation string `json:"operation"`
 	Effect    string `json:"effect"`
 	Then      string `json:"then,omitempty"`
+	Failed    string `json:"failed,omitempty"`
 }
 
 type derivedView struct {
@@ -227,7 +229,14 @@ func playStep(m *spec.Machine, w interp.World, step stepRequest) (stepView, inte
 			return stepView{}, w, fmt.Errorf("no effect of %s waits for record %q at revision %d", op.Name, step.Record, step.Rev)
 		}
 		c = interp.Call{Op: op, ID: step.Record, At: at}
-		out, next, refusal = interp.Deliver(m, w, w.Outbox[i], at)
+		switch d := w.Outbox[i]; {
+		case step.GaveUp == "":
+			out, next, refusal = interp.Deliver(m, w, d, at)
+		case d.Effect.Failed == nil:
+			return stepView{}, w, fmt.Errorf("effect %s of %s has no `failed`, so it does not give up", d.Effect.Name, op.Name)
+		default:
+			out, next, refusal = interp.GiveUp(m, w, d, step.GaveUp, at)
+		}
 	} else {
 		if interp.Internal(m, op) {
 			return stepView{}, w, fmt.Errorf("%s follows an effect and cannot be called", op.Name)
@@ -368,6 +377,9 @@ func waitingOf(w interp.World) []waitingView {
 		if d.Effect.Then != nil {
 			v.Then = d.Effect.Then.Operation.Name
 		}
+		if d.Effect.Failed != nil {
+			v.Failed = d.Effect.Failed.Operation.Name
+		}
 		list = append(list, v)
 	}
 	return list
@@ -382,9 +394,9 @@ func deadlinesOf(m *spec.Machine, w interp.World, now time.Time) []deadlineView 
 				continue
 			}
 			for _, t := range o.Triggers {
-				if v := interp.Deadline(m, t, r); v.Kind == interp.KindTime {
-					at := v.AsTime()
-					list = append(list, deadlineView{r.ID, o.Name, t.After.Name, stamp(at), !now.Before(at)})
+				if due := interp.Deadline(m, t, r); due.Kind == interp.KindTime {
+					at := due.AsTime()
+					list = append(list, deadlineView{r.ID, o.Name, waitsFor(t), stamp(at), !now.Before(at)})
 				}
 			}
 		}

@@ -248,6 +248,34 @@ func TestEffects(t *testing.T) {
 	}
 }
 
+// A person may say as well that an effect gave up; the Go test of the session does the same.
+func TestEffectGivesUp(t *testing.T) {
+	t.Parallel()
+	h := page(t, Options{Files: []string{"../../gen/testdata/scenarios/givesup.yaml"}})
+	steps := []string{
+		step("ask", "r1", 0, "00:00", `"inputs": {"amount": "5"}`), step("charge", "r1", 1, "00:01", ""),
+		step("charge", "r1", 2, "00:02", `"deliver": true, "gaveUp": "no money"`),
+	}
+	v := get[playView](t, h, "/api/machine/0/play", session("2026-01-01T09:01:00Z", steps[:2]...))
+	if len(v.Waiting) != 1 || v.Waiting[0].Failed != "declined" || v.Waiting[0].Then != "charged" {
+		t.Errorf("there waits %+v", v.Waiting)
+	}
+	v = get[playView](t, h, "/api/machine/0/play", session("2026-01-01T09:01:00Z", steps...))
+	if len(v.Steps) != 3 || v.Steps[2].To != "refused" || v.Steps[2].Outcome != "accepted" || len(v.Waiting) != 0 {
+		t.Errorf("after it gave up: %+v", v)
+	}
+	told := get[goTestView](t, h, "/api/machine/0/gotest", session("2026-01-01T09:01:00Z", steps...))
+	if want := `GivesUp: "charge_card: no money", Leads: "delivered", Is: map[string]string{"r1": "refused@3"}`; !strings.Contains(told.GoTest, want) {
+		t.Errorf("the test lacks %s:\n%s", want, told.GoTest)
+	}
+	h = page(t, Options{Files: []string{"../../specs/task.yaml"}})
+	v = get[playView](t, h, "/api/machine/0/play", session("2026-01-01T09:01:00Z", step("submit", "r1", 0, "00:00", ""),
+		step("start", "r1", 1, "00:01", ""), step("start", "r1", 2, "00:02", `"deliver": true, "gaveUp": "no money"`)))
+	if len(v.Steps) != 2 || !strings.Contains(v.Stopped, "does not give up") {
+		t.Errorf("without failed: %+v", v)
+	}
+}
+
 func TestSessionsThatCannotBePlayed(t *testing.T) {
 	t.Parallel()
 	h := page(t, Options{Files: []string{"../../specs/lifecycle.yaml"}})

@@ -13,7 +13,7 @@ import (
 
 // valueView is a value as the page shows it.
 type valueView struct {
-	Kind    string   `json:"kind"` // of the type: string, int, bool, time, json, set, enum
+	Kind    string   `json:"kind"` // of the type: string, int, bool, time, duration, json, set, enum
 	Text    string   `json:"text"`
 	Absent  bool     `json:"absent,omitempty"`
 	Members []string `json:"members,omitempty"` // of a set
@@ -33,6 +33,8 @@ func show(v interp.Value) valueView {
 		view.Kind, view.Text = "bool", strconv.FormatBool(v.Num != 0)
 	case interp.KindTime:
 		view.Kind, view.Text = "time", stamp(v.AsTime())
+	case interp.KindDuration:
+		view.Kind, view.Text = "duration", spec.SpanText(v.Num)
 	case interp.KindJSON:
 		view.Kind = "json"
 	case interp.KindSet:
@@ -94,6 +96,12 @@ func parse(in *spec.Input, raw json.RawMessage) (interp.Value, error) {
 			return interp.Absent, fmt.Errorf("input %s: %w", in.Name, err)
 		}
 		return interp.Time(t), nil
+	case spec.KindDuration:
+		n, err := spec.ParseSpan(strings.TrimSpace(text))
+		if err != nil {
+			return interp.Absent, fmt.Errorf("input %s: %w", in.Name, err)
+		}
+		return interp.Span(n), nil
 	case spec.KindJSON:
 		return interp.JSON(text), nil
 	case spec.KindEnum:

@@ -123,6 +123,7 @@ type inputView struct {
 	Words    []string `json:"words,omitempty"` // of an enum
 	Min      string   `json:"min,omitempty"`
 	Max      string   `json:"max,omitempty"`
+	Value    string   `json:"value,omitempty"`    // of a duration: what the form has at first
 	Deadline bool     `json:"deadline,omitempty"` // a trigger waits for it
 }
 

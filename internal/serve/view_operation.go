@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/fsmgen/fsmgen/gen/chart"
 	"github.com/fsmgen/fsmgen/internal/interp"
@@ -66,6 +67,9 @@ func targetsOf(o *spec.Operation) []string {
 	return to
 }
 
+// usualSpan are 30 seconds.
+const usualSpan = int64(30 * time.Second / time.Microsecond)
+
 func inputOf(m *spec.Machine, o *spec.Operation, in *spec.Input) inputView {
 	v := inputView{Name: in.Name, Kind: in.Type.Kind.String(), Type: typeText(in.Type), Doc: in.Doc, Optional: in.Type.Optional}
 	if v.Doc == "" && in.Field != nil {
@@ -73,6 +77,10 @@ func inputOf(m *spec.Machine, o *spec.Operation, in *spec.Input) inputView {
 	}
 	for _, w := range in.Type.Values {
 		v.Words = append(v.Words, w.Name)
+	}
+	if in.Type.Kind == spec.KindDuration { // the type has its bounds
+		v.Value = spec.SpanText(min(max(usualSpan, *in.Type.Min), *in.Type.Max))
+		return v
 	}
 	bound := func(low, high *int64) {
 		if low != nil {

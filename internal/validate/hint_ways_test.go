@@ -330,6 +330,12 @@ var ways = []way{
 		*in(operation(x.root, x.chain), "set", x.a[1]) = *value("input")
 		return true
 	})),
+	says("write `backoff [] by <>`").by(tree(func(x *place) bool {
+		*in(operation(x.root, x.chain), "set", x.e.word()) = *value("backoff " + x.a[1] + " by " + x.a[2])
+		return true
+	})),
+	says("widen the bounds of <>").weaker(),
+	says("give both ends of the back-off bounds within those of <>"),
 	says("give <> the type `[]`").weaker().by(typed),
 	says("give <> the type `[]`: an actor has 1 to 255 characters").weaker().by(typed),
 	says("declare the field `optional`").weaker(),
@@ -349,8 +355,15 @@ var ways = []way{
 	says("leave `then` of the operation to the other branches"),
 	says("write it within the effect"),
 	says("give one of them another name"),
-	says("the same `then`"),
-	says("let one effect of the step have `then`: when its record goes on, the other delivery is dropped"),
+	says("the same `then`, `attempts` and `failed`"),
+	says("let one effect of the step have `then` or `failed`: when its record goes on, the other delivery is dropped"),
+	says("name under `failed` the step that runs then"),
+	says("leave `attempts` out: it is tried until it succeeds").by(here),
+	says("take `atomic` or `<>` away"),
+	says("write `error: string` under `input` of <>").by(tree(func(x *place) bool {
+		*in(x.root, "operations", x.a[1], "input", "error") = *value("string")
+		return true
+	})),
 	says("leave one of them out"),
 	says("take the effect away"),
 	says("declare the input <> optional, write `<>`, and above it a branch that refuses: `{when: <> is absent, reject: missing}`"),
@@ -483,10 +496,16 @@ var ways = []way{
 		*in(operation(x.root, x.chain), "next", "order") = *value("[created_at]")
 		return true
 	})),
+	says("let a trigger or an operator leave <>"),
+	says("where the effect always succeeds in the end, write `allow: {FSM111: <why>}` on <>").by(tree(func(x *place) bool {
+		*in(x.root, "states", x.a[1], "allow", "FSM111") = *value("the receiver is ours")
+		return true
+	})),
 	says("where the log alone is to keep it, write `allow: {FSM604: <why>}` on <>").by(tree(func(x *place) bool {
 		*in(x.root, "operations", x.a[1], "allow", "FSM604") = *value("the log keeps it")
 		return true
 	})),
+	says("bound the length by its type, such as `duration 1s..1h`"),
 	says("where the callers and their clocks are trusted, write `allow: {FSM609: <why>}` in the head of the file").by(tree(func(x *place) bool {
 		*in(x.root, "allow", "FSM609") = *value("the workers are ours")
 		return true
@@ -496,7 +515,7 @@ var ways = []way{
 		for _, op := range []string{"<", "<=", ">", ">="} {
 			all = append(all, e.tree(e.d.Pos, func(root *yaml.Node, _ []*yaml.Node) bool {
 				when := in(root, "guards", a[1], "when")
-				fact := regexp.MustCompile(`^(\S+) [<>]=? (\S+)$`).FindStringSubmatch(when.Value)
+				fact := regexp.MustCompile(`^(.+) [<>]=? (.+)$`).FindStringSubmatch(when.Value)
 				if fact != nil {
 					*when = yaml.Node{Kind: yaml.ScalarNode, Value: fact[1] + " " + op + " " + fact[2]}
 				}

@@ -19,8 +19,8 @@ meant, write ` + "`allow: {FSM208: one mail for all}`" + `.`,
 	},
 	{
 		Code: "FSM209", Name: "deadline that nothing watches", Severity: spec.Warning, Run: unwatched, Allow: true,
-		Doc: `An operation sets the time to ` + "`now + ...`" + `, and no trigger, fact or order reads it: neither in the next state nor later.
-So the hour passes and nothing happens: the worker that died keeps its job. Add a ` + "`by: system`" + ` operation
+		Doc: `An operation sets the time to ` + "`now + ...`" + `, or adds a length to another time, and no trigger, fact or order reads it: neither
+in the next state nor later. So the hour passes and nothing happens: the worker that died keeps its job. Add a ` + "`by: system`" + ` operation
 with ` + "`trigger: [after <field>]`" + `, or a guard that compares the time with ` + "`now`" + `. A time that is only shown to people may be allowed.`,
 	},
 }
@@ -53,7 +53,7 @@ func renews(m *spec.Machine, v spec.Move, f *spec.Field) bool {
 	if f.Type.Kind == spec.KindCounter {
 		return hit && !m.Lowers(f)
 	}
-	return slices.ContainsFunc(values, func(x spec.Value) bool { return x.Kind == spec.ValueNow || x.Input != nil })
+	return slices.ContainsFunc(values, func(x spec.Value) bool { return readsNow(x) || x.Input != nil })
 }
 
 func repeatedKey(p *Pass) {
@@ -173,7 +173,7 @@ func unwatched(p *Pass) {
 		for _, v := range m.Moves() {
 			values, _ := changed(v, f)
 			for _, x := range values {
-				if x.Kind == spec.ValueNow && x.Plus > 0 {
+				if later(x) {
 					if _, known := set[x.Pos]; !known {
 						set[x.Pos], order = v, append(order, x)
 					}
@@ -212,7 +212,7 @@ func readAnywhere(m *spec.Machine, f *spec.Field) bool {
 	}
 	for _, op := range m.Operations {
 		for _, e := range effects(op) {
-			if slices.ContainsFunc(e.effects.Set, func(a spec.Assign) bool { return slices.Contains(a.Value.Fields(), f) }) {
+			if slices.ContainsFunc(e.effects.Set, func(a spec.Assign) bool { return a.Field != f && slices.Contains(a.Value.Fields(), f) }) {
 				return true
 			}
 		}
@@ -226,7 +226,7 @@ func readAnywhere(m *spec.Machine, f *spec.Field) bool {
 
 // readsTime reports whether a trigger, a fact or the order of a pick reads the time.
 func readsTime(op *spec.Operation, f *spec.Field) bool {
-	return slices.ContainsFunc(op.Triggers, func(t spec.Trigger) bool { return t.After == f }) ||
+	return slices.ContainsFunc(op.Triggers, func(t spec.Trigger) bool { return waitsFor(t, f) }) ||
 		slices.ContainsFunc(slices.Concat(needed(op), facts(op)), func(x *spec.Fact) bool { return compares(x, f) }) ||
 		op.Next != nil && slices.ContainsFunc(op.Next.Order, func(o spec.Order) bool { return o.Field == f })
 }

@@ -231,14 +231,16 @@ func ofDays(p *Pass, t spec.Trigger) bool {
 		for _, op := range p.Machine.Operations {
 			for _, e := range effects(op) {
 				for _, a := range e.effects.Set {
-					if a.Value.Kind == spec.ValueNow {
-						p.longest[a.Field] = max(p.longest[a.Field], a.Value.Plus)
-					}
+					p.longest[a.Field] = max(p.longest[a.Field], howFar(a.Value))
 				}
 			}
 		}
 	}
-	return p.longest[t.After]+t.Plus >= 24*time.Hour
+	wait := p.longest[t.After] + t.Plus
+	if t.By != nil {
+		wait += usual(spec.Term{Kind: spec.TermField, Field: t.By})
+	}
+	return wait >= 24*time.Hour
 }
 
 // guarded marks the states in which a holder can lose the record, and in which at

@@ -45,9 +45,11 @@ lease, or one for operators. People may take as long as they like: an owner sinc
 who has a day or more.`,
 	},
 	{
-		Code: "FSM107", Name: "`then` step that always fails", Severity: spec.Error, Run: impossibleThen, Choice: true,
+		Code: "FSM107", Name: "`then` or `failed` step that always fails", Severity: spec.Error, Run: impossibleThen, Choice: true,
 		Doc: `The step of ` + "`then`" + ` runs in the same transaction, by the system and without inputs; when it is refused,
-everything rolls back. A step that is always refused after the first operation makes that operation fail each time.`,
+everything rolls back. A step that is always refused after the first operation makes that operation fail each time. Within an
+effect, ` + "`then`" + ` and ` + "`failed`" + ` run by the system, too, when it was performed or gave up. ` + "`failed`" + ` may have one input,
+` + "`error: string`" + `. Where such a step is always refused, the delivery never ends.`,
 	},
 	{
 		Code: "FSM108", Name: "allowed and forbidden", Severity: spec.Error, Run: allowedForbidden,

@@ -36,7 +36,8 @@ Code that relied on the refusal, such as a worker that must be the only one, doe
 	},
 	{
 		Code: "FSM706", Name: "old rows may break a rule", Severity: spec.Error, Changes: true,
-		Doc: `DATA. An invariant or a ` + "`unique`" + ` is new or stricter, a SHOULD became a MUST, or a text may be less long. The proof speaks of the operations of the new
+		Doc: `DATA. An invariant or a ` + "`unique`" + ` is new or stricter, a SHOULD became a MUST, or a text may be less
+long, or a duration shorter. The proof speaks of the operations of the new
 version, not of rows that the old one wrote: list those that break it with ` + "`fsmgen diff --rows`" + ` and fix them first.`,
 	},
 	{

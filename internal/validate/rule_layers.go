@@ -109,6 +109,9 @@ var effectKeys = map[string]string{
 	"key":    "nobody performs it again",
 	"atomic": "there is no transaction",
 	"then":   "nobody delivers it",
+
+	"attempts": "nobody performs it again",
+	"failed":   "nobody tries it",
 }
 
 // needKind says what becomes of a thing that needs a store, where a flag asks for a

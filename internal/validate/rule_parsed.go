@@ -22,8 +22,8 @@ would be lost.`,
 	},
 	{
 		Code: "FSM004", Name: "unknown type", Severity: spec.Error,
-		Doc: `Types are string (with the bounds of its length: ` + "`string 1..64`" + `), int (with bounds: ` + "`int 1..5`" + `), bool, time, json, counter, set, sequence, or words divided by |, each
-with ` + "`optional`" + ` before it where a value may be missing.`,
+		Doc: `Types are string (with the bounds of its length: ` + "`string 1..64`" + `), int (with bounds: ` + "`int 1..5`" + `), bool, time, duration
+(with bounds: ` + "`duration 1s..1h`" + `), json, counter, set, sequence, or words divided by |, each with ` + "`optional`" + ` before it where a value may be missing.`,
 	},
 	{
 		Code: "FSM005", Name: "unreadable fact", Severity: spec.Error,

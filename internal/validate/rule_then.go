@@ -16,6 +16,44 @@ var askRules = []Rule{
 them is never performed. Each branch asks for the effects of its operation, too. Leave one of them out, or add to a key what
 tells them apart.`,
 	},
+	{
+		Code: "FSM111", Name: "only a delivery leaves a state", Severity: spec.Warning, Run: onlyDelivered, Allow: true,
+		Doc: `The state is left by ` + "`then`" + ` of an effect alone, and the effect has no ` + "`failed`" + `. It is tried until it succeeds. Where the receiver
+says no for good, or the work kills its process, the record stays in the state. Name the step that follows when the effect gives up, or
+let a trigger or an operator leave the state.`,
+	},
+}
+
+// onlyDelivered reports states that a record leaves only when an effect succeeds.
+func onlyDelivered(p *Pass) {
+	out := exits(p.Machine)
+	told := map[*spec.State]bool{}
+	for _, op := range p.Machine.Operations {
+		for _, v := range op.Moves() {
+			e := spec.Waited(v.Asked())
+			if e == nil || e.Then == nil || e.Failed != nil || told[v.To] || op.Follower(v.Branch) != nil {
+				continue
+			}
+			ways := out[v.To]
+			if len(ways) == 0 || slices.ContainsFunc(ways, func(x spec.Move) bool { return !deliveredOnly(p.Machine, x.Operation) }) {
+				continue
+			}
+			told[v.To] = true
+			p.report(finding{
+				pos: v.To.Pos, mark: v.To.Name, related: also(e.Then.Pos, "%s follows effect %s", e.Then.Operation.Name, e.Name),
+				hint: "name a step under `failed` of effect " + e.Name + ", or let a trigger or an operator leave " + v.To.Name +
+					"; where the effect always succeeds in the end, write `allow: {FSM111: <why>}` on " + v.To.Name,
+			}, "only %s leaves %s, when effect %s has succeeded: while it fails, the record stays there", e.Then.Operation.Name, v.To.Name, e.Name)
+		}
+	}
+}
+
+// deliveredOnly reports whether an operation runs only behind an effect that is performed
+// after its transaction.
+func deliveredOnly(m *spec.Machine, o *spec.Operation) bool {
+	list := m.Leaders(o)
+	return len(list) > 0 && o.By == spec.BySystem && len(o.Triggers) == 0 && o.Next == nil &&
+		!slices.ContainsFunc(list, func(l spec.Leader) bool { return l.AtOnce })
 }
 
 func doubleAsk(p *Pass) {
@@ -46,25 +84,30 @@ func sameAsk(a, b *spec.Effect) bool {
 
 // follower is an operation that follows steps of another one.
 type follower struct {
-	ref *spec.OperationRef
-	of  func(v spec.Move) bool // the steps that it follows
+	ref    *spec.OperationRef
+	of     func(v spec.Move) bool // the steps that it follows
+	gaveUp bool                   // it follows an effect that gave up, and gets the error
 }
 
-// followers lists what follows the steps of an operation: in their transaction, or when an
-// effect was performed.
+// followers lists what follows the steps of an operation: in their transaction, when an
+// effect was performed, or when it gave up.
 func followers(op *spec.Operation) []follower {
 	var list []follower
 	if op.Then != nil {
-		list = append(list, follower{op.Then, func(spec.Move) bool { return true }})
+		list = append(list, follower{ref: op.Then, of: func(spec.Move) bool { return true }})
 	}
 	for _, b := range op.Choose {
 		if b.Then != nil {
-			list = append(list, follower{b.Then, func(v spec.Move) bool { return v.Branch == b }})
+			list = append(list, follower{ref: b.Then, of: func(v spec.Move) bool { return v.Branch == b }})
 		}
 	}
 	for _, e := range op.AllAsks() {
+		asked := func(v spec.Move) bool { return slices.Contains(v.Asked(), e) }
 		if e.Then != nil {
-			list = append(list, follower{e.Then, func(v spec.Move) bool { return slices.Contains(v.Asked(), e) }})
+			list = append(list, follower{ref: e.Then, of: asked})
+		}
+		if e.Failed != nil {
+			list = append(list, follower{ref: e.Failed, of: asked, gaveUp: true})
 		}
 	}
 	return list
@@ -90,6 +133,10 @@ func impossible(p *Pass, op *spec.Operation, f follower) {
 	if next.By != spec.BySystem {
 		p.report(at("add `by: system` to "+next.Name), "%s is not run by the system, so it cannot follow %s", next.Name, op.Name)
 	}
+	word := "then"
+	if f.gaveUp {
+		word = "failed"
+	}
 	rejects := map[*spec.Input]bool{}
 	for _, b := range next.Choose {
 		for _, in := range b.Rejects() {
@@ -97,13 +144,22 @@ func impossible(p *Pass, op *spec.Operation, f follower) {
 		}
 	}
 	for _, in := range next.Inputs {
+		none := "a step of `" + word + "` has none"
+		if f.gaveUp {
+			none = "a step of `failed` has the input `error: string` only"
+		}
 		switch {
+		case f.gaveUp && in.Name == spec.ErrorInput:
+			if !in.TakesError() {
+				p.report(at("write `"+spec.ErrorInput+": string` under `input` of "+next.Name),
+					"%s cannot take the last error as its input %s: it is a text of up to 1 KiB", next.Name, in.Name)
+			}
 		case !in.Type.Optional:
 			p.report(at("make the input optional, or set the field to a value that needs none"),
-				"%s needs the input %s, and a step of `then` has none", next.Name, in.Name)
+				"%s needs the input %s, and %s", next.Name, in.Name, none)
 		case rejects[in]:
 			p.report(at("set the field to a value that needs no input"),
-				"a branch of %s refuses without the input %s, and a step of `then` has none", next.Name, in.Name)
+				"a branch of %s refuses without the input %s, and %s", next.Name, in.Name, none)
 		}
 	}
 	if cycle := thenCycle(op, next); cycle != nil {

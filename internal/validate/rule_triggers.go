@@ -14,7 +14,8 @@ var triggerRules = []Rule{
 		Code: "FSM206", Name: "trigger that never succeeds", Severity: spec.Error, Run: deadTrigger,
 		Doc: `The sweeper fires the operation once the deadline is past. In every source state the deadline is absent then, or a guard of the
 operation asks for the opposite: that it is not past yet. Or the operation needs an actor, and a trigger has none. So the operation
-is never run, and what it should end goes on forever. Usually a comparison is reversed, or names the wrong field.`,
+is never run, and what it should end goes on forever. Usually a comparison is reversed, or names the wrong field. At the very instant
+` + "`issued + grace`" + ` is past: ` + "`now < issued + grace`" + ` fails, and ` + "`after issued + grace`" + ` is due.`,
 	},
 	{
 		Code: "FSM207", Name: "trigger that fires again at once", Severity: spec.Warning, Run: restless, Allow: true,
@@ -26,7 +27,7 @@ lead to a state that is not under ` + "`from`" + `.`,
 		Code: "FSM609", Name: "deadline that a caller sets freely", Severity: spec.Info, Run: freeDeadline, Allow: true,
 		Doc: `A fact about who is trusted, and not a fault. A caller brings the deadline, and no guard bounds it from above: one call with a clock
 that is ten years ahead keeps the sweeper away for ten years. Where the machine knows how long, write ` + "`now + 60s`" + ` instead of ` + "`input`" + `.
-Or let a guard ask that the input is below a field. Where the callers are trusted, say so by ` + "`allow: {FSM609: <why>}`" + ` in the head
+Or let a guard ask that the input is below a field. A length that the caller brings gets bounds: ` + "`duration 1s..1h`" + `. Where the callers are trusted, say so by ` + "`allow: {FSM609: <why>}`" + ` in the head
 of the file.`,
 	},
 	{
@@ -60,31 +61,20 @@ func deadTrigger(p *Pass) {
 			}
 			at := finding{pos: t.Pos, mark: t.Text}
 			for _, r := range op.Require {
-				if i := slices.IndexFunc(r.When, func(x *spec.Fact) bool { return notPast(x, t.After) }); i >= 0 {
+				if i := slices.IndexFunc(r.When, func(x *spec.Fact) bool { return notPast(x, t) }); i >= 0 {
 					at.hint = fmt.Sprintf("turn the comparison in %s around, or name another field under `trigger`", r.Guard.Name)
 					at.related = also(r.When[i].Pos, "guard %s asks for it here", r.Guard.Name)
-					p.report(at, "%s is fired when %s is past, and requires `%s`", op.Name, t.After.Name, r.When[i].Text)
+					p.report(at, "%s is fired when %s is past, and requires `%s`", op.Name, deadline(t), r.When[i].Text)
 				}
 			}
-			never := !slices.ContainsFunc(op.From, func(s spec.StateRef) bool {
-				return !slices.ContainsFunc(s.State.Absent, func(r spec.FieldRef) bool { return r.Field == t.After })
-			})
-			if never {
+			gone := absentPart(op.From[0].State, t)
+			if !slices.ContainsFunc(op.From, func(s spec.StateRef) bool { return absentPart(s.State, t) == nil }) {
 				at.hint = "name a field that is present in " + stateNames(op.From)
 				at.related = also(op.From[0].State.Pos, "%s is declared here", op.From[0].State.Name)
-				p.report(at, "nothing ever fires %s, `%s`: %s is absent in %s", op.Name, t.Text, t.After.Name, stateNames(op.From))
+				p.report(at, "nothing ever fires %s, `%s`: %s is absent in %s", op.Name, t.Text, gone.Name, stateNames(op.From))
 			}
 		}
 	}
-}
-
-// notPast reports whether a fact says that an instant is still to come. One that
-// also holds at the very instant says so too: no sweeper is that punctual.
-func notPast(x *spec.Fact, f *spec.Field) bool {
-	if x.Left.Field == f && x.Right.Kind == spec.TermNow {
-		return x.Op == spec.Gt || x.Op == spec.Ge
-	}
-	return x.Right.Field == f && x.Left.Kind == spec.TermNow && (x.Op == spec.Lt || x.Op == spec.Le)
 }
 
 // needsActor returns where an operation reads the actor.
@@ -127,13 +117,13 @@ func restless(p *Pass) {
 				continue
 			}
 			for _, v := range op.Moves() {
-				if !listed(v.To, op.From) || absentIn(v.To, t.After) || !endless(op, v, t.After) {
+				if !listed(v.To, op.From) || absentPart(v.To, t) != nil || !endless(op, v, parts(t)) {
 					continue
 				}
 				p.report(finding{
 					pos: t.Pos, mark: t.Text, related: also(v.Pos, "the record stays due in %s", v.To.Name),
 					hint: fmt.Sprintf("set or clear %s in %s, or lead to a state that is not under its `from`", t.After.Name, op.Name),
-				}, "%s is fired after %s, and leaves %s as it is in %s: each sweep fires it again", op.Name, t.After.Name, t.After.Name, v.To.Name)
+				}, "%s is fired after %s, and leaves %s as it is in %s: each sweep fires it again", op.Name, deadline(t), t.After.Name, v.To.Name)
 				break
 			}
 		}
@@ -146,7 +136,7 @@ func absentIn(s *spec.State, f *spec.Field) bool {
 
 // endless reports whether nothing that a move changes can keep the next call of
 // the operation from being the same.
-func endless(op *spec.Operation, v spec.Move, deadline *spec.Field) bool {
+func endless(op *spec.Operation, v spec.Move, deadline []*spec.Field) bool {
 	changed := map[*spec.Field]bool{}
 	list := []*spec.Effects{&op.Effects}
 	if v.Branch != nil {
@@ -160,7 +150,7 @@ func endless(op *spec.Operation, v spec.Move, deadline *spec.Field) bool {
 			changed[r.Field] = true
 		}
 	}
-	if changed[deadline] {
+	if slices.ContainsFunc(deadline, func(f *spec.Field) bool { return changed[f] }) {
 		return false
 	}
 	for _, r := range op.Require {
@@ -175,44 +165,70 @@ func endless(op *spec.Operation, v spec.Move, deadline *spec.Field) bool {
 	return !slices.ContainsFunc(asked, func(f *spec.Fact) bool { return slices.ContainsFunc(f.Names(), reads) })
 }
 
+const trustClocks = "where the callers and their clocks are trusted, write `allow: {FSM609: <why>}` in the head of the file"
+
 // freeDeadline lists the deadlines that a caller may set to any instant.
 func freeDeadline(p *Pass) {
 	for _, f := range p.Machine.Fields {
 		fires := slices.ContainsFunc(p.Machine.Operations, func(op *spec.Operation) bool {
-			return slices.ContainsFunc(op.Triggers, func(t spec.Trigger) bool { return t.After == f })
+			return slices.ContainsFunc(op.Triggers, func(t spec.Trigger) bool { return waitsFor(t, f) })
 		})
 		var by []string
+		length := f.Type.Kind == spec.KindDuration
 		for _, op := range p.Machine.Operations {
-			if fires && op.By != spec.BySystem && setFreely(op, f) {
+			if fires && op.By != spec.BySystem {
+				in := setFreely(op, f)
+				if in == nil {
+					continue
+				}
 				by = append(by, op.Name)
+				length = length || in.Type.Kind == spec.KindDuration
 			}
 		}
-		if by != nil {
+		switch {
+		case by == nil:
+		case length:
 			p.report(finding{
 				pos: f.Pos, mark: f.Name,
-				hint: "where the callers and their clocks are trusted, write `allow: {FSM609: <why>}` in the head of the file",
+				hint: "bound the length by its type, such as `duration 1s..1h`; " + trustClocks,
+			}, "the caller of %s sets the deadline %s up to 100 years ahead", strings.Join(by, ", "), f.Name)
+		default:
+			p.report(finding{
+				pos: f.Pos, mark: f.Name,
+				hint: trustClocks,
 			}, "the caller of %s sets the deadline %s to any instant", strings.Join(by, ", "), f.Name)
 		}
 	}
 }
 
-// setFreely reports whether an operation sets the field to an input that no guard
-// bounds from above.
-func setFreely(op *spec.Operation, f *spec.Field) bool {
+// setFreely returns the input that an operation sets the field to, or adds in it, where
+// neither a guard nor a type bounds it from above.
+func setFreely(op *spec.Operation, f *spec.Field) *spec.Input {
 	bounded := func(in *spec.Input) bool {
+		if in.Type.Kind == spec.KindDuration && *in.Type.Max < spec.MaxSpan {
+			return true
+		}
+		reads := func(t spec.Term) bool {
+			return t.Input == in || slices.ContainsFunc(t.Parts, func(p spec.Part) bool { return p.Term.Input == in && !p.Minus })
+		}
 		return slices.ContainsFunc(needed(op), func(x *spec.Fact) bool {
-			return x.Left.Input == in && (x.Op == spec.Lt || x.Op == spec.Le || x.Op == spec.Eq) ||
-				x.Right.Input == in && (x.Op == spec.Gt || x.Op == spec.Ge || x.Op == spec.Eq)
+			return reads(x.Left) && (x.Op == spec.Lt || x.Op == spec.Le || x.Op == spec.Eq) ||
+				reads(x.Right) && (x.Op == spec.Gt || x.Op == spec.Ge || x.Op == spec.Eq)
 		})
 	}
 	for _, e := range effects(op) {
 		for _, a := range e.effects.Set {
-			if a.Field == f && a.Value.Input != nil && !bounded(a.Value.Input) {
-				return true
+			if a.Field != f {
+				continue
+			}
+			for _, in := range a.Value.Inputs() {
+				if !bounded(in) {
+					return in
+				}
 			}
 		}
 	}
-	return false
+	return nil
 }
 
 func unorderedPick(p *Pass) {

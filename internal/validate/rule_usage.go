@@ -11,7 +11,7 @@ import (
 var usageRules = []Rule{
 	{
 		Code: "FSM027", Name: "finding that cannot be allowed", Severity: spec.Error,
-		Doc: "`allow: {FSM106: the author may leave}` overrules a finding that judges style or operations: FSM106, FSM109, FSM110, FSM207 to\n" +
+		Doc: "`allow: {FSM106: the author may leave}` overrules a finding that judges style or operations: FSM106, FSM109 to FSM111, FSM207 to\n" +
 			"FSM209, FSM303, FSM404, FSM506 to FSM508, FSM601 to FSM605, FSM609, FSM803, FSM804. A finding that says that a\n" +
 			"promise does not hold cannot be overruled, and no finding without a reason: the next reader must know why it is meant.",
 	},

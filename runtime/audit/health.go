@@ -22,12 +22,15 @@ type Health struct {
 	// last came to the end of the log, and HeldBy the transaction that they wait for.
 	Lag    time.Duration
 	HeldBy string
+	// Refused counts by effect the deliveries that gave up and whose step under `failed` was
+	// refused, as far as this process has called it: they stay until the step is taken.
+	Refused map[string]int64
 }
 
-// Sound reports whether a check has ended and found nothing wrong, and the store
-// takes writes.
+// Sound reports whether a check has ended and found nothing wrong, the store takes
+// writes, and no effect that gave up stays.
 func (h Health) Sound() bool {
-	return h.Store == nil && !h.Ended.IsZero() && !h.Running && h.Err == nil && len(h.Findings) == 0
+	return h.Store == nil && !h.Ended.IsZero() && !h.Running && h.Err == nil && len(h.Findings) == 0 && len(h.Refused) == 0
 }
 
 // HealthOf returns what the last check has found, so far when it is still running,
@@ -37,5 +40,6 @@ func HealthOf[R any](m Machine[R]) Health {
 	h := Health(engine.Health.Last())
 	h.Store, h.Skew = engine.Store.Failed(), engine.Skew()
 	h.Lag, h.HeldBy = engine.Lag()
+	h.Refused = engine.Refused()
 	return h
 }

@@ -58,3 +58,27 @@ type PeerQuery struct {
 	Except   string   // id of the record in question
 	Try      bool     // wait for nobody: ErrHeld where another writer has the group
 }
+
+// Key returns the value of a column of a row by which conditions and orders go: created_at and
+// updated_at are columns too. With by it is the time of the column, later by the length there;
+// nil where one of the two is absent.
+func (s *Schema) Key(row *Row, column, by string) any {
+	var v any
+	switch column {
+	case "created_at":
+		v = row.CreatedAt
+	case "updated_at":
+		v = row.UpdatedAt
+	default:
+		v = row.Values[s.Column(column)]
+	}
+	if by == "" {
+		return v
+	}
+	at, timed := v.(time.Time)
+	length, known := s.Key(row, by, "").(int64)
+	if !timed || !known {
+		return nil
+	}
+	return Later(at, length)
+}

@@ -1,7 +1,5 @@
 package driver
 
-import "time"
-
 // Kind is the kind of a column.
 type Kind uint8
 
@@ -100,32 +98,6 @@ func (s *Schema) Column(stored string) int {
 		}
 	}
 	return -1
-}
-
-// Key returns what a row has to be compared by: the value of a column, created_at and
-// updated_at among them, and of a time as many microseconds later as the column by says. It is
-// nil where one of them is absent. by is empty where there is none.
-func (s *Schema) Key(row *Row, column, by string) any {
-	v := s.value(row, column)
-	if by == "" {
-		return v
-	}
-	at, timed := v.(time.Time)
-	length, known := s.value(row, by).(int64)
-	if !timed || !known {
-		return nil
-	}
-	return Later(at, length)
-}
-
-func (s *Schema) value(row *Row, column string) any {
-	switch column {
-	case "created_at":
-		return row.CreatedAt
-	case "updated_at":
-		return row.UpdatedAt
-	}
-	return row.Values[s.Column(column)]
 }
 
 // StateName returns the specification's name of a stored state word, or the

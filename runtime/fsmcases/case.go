@@ -33,6 +33,8 @@ type Case struct {
 	Then    []string         // the events that follow in the transaction, with what they change; of a refusal the step: "retry in failed"
 	Effects []string         // what is performed: "send key", or "send in the transaction: key"
 	Later   []string         // the events that follow when the effects are delivered
+	GivesUp string           // the effect that gives up when it is delivered, and its error: "send: no answer"
+	Tries   int              // how often it fails until it gives up; 0: it gives up by itself, at once
 	Again   []string         // "replayed" or "reused", and inputs: what the same request with these is
 	NoStore bool             // only the pure method can be called so
 }

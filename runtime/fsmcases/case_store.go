@@ -185,6 +185,9 @@ func (s *stage[R]) play(c *Case) string {
 		return err.Error()
 	}
 	s.clock.Set(x.call.At)
+	if c.Tries > 0 { // the last of them is at the time of the call
+		s.clock.Set(x.call.At.Add(-time.Duration(c.Tries-1) * betweenTries))
+	}
 	if x.triggered() {
 		return x.issued()
 	}
@@ -310,16 +313,32 @@ func (x *played[R]) delivered() string {
 	if wrong := x.performed(now); wrong != "" {
 		return wrong
 	}
-	for range x.c.Effects {
-		if _, err := x.m.Deliver(x.ctx); err != nil {
+	x.fx.end(x.c.GivesUp, x.c.Tries)
+	rounds, tries := len(x.c.Effects), x.c.Tries
+	if x.c.GivesUp != "" {
+		tries = max(1, tries)
+	}
+	for n := range tries + rounds {
+		if n > 0 && n < tries {
+			x.clock.Set(x.clock.Now().Add(betweenTries))
+		}
+		switch _, err := x.m.Deliver(x.ctx); {
+		case err == nil, n < tries-1 && errors.Is(err, fsm.ErrEffect) && !onlyGaveUp(err), n == tries-1 && onlyGaveUp(err):
+		default:
 			return fmt.Sprintf("Deliver: %v", err)
 		}
+	}
+	if !x.fx.ended() {
+		return "after Deliver, the effect that gives up was not performed: " + x.c.GivesUp
 	}
 	if wrong := x.performed(x.c.Effects); wrong != "" {
 		return "after Deliver, " + wrong
 	}
 	return ""
 }
+
+// betweenTries is longer than a delivery waits after any failure.
+const betweenTries = 10 * time.Minute
 
 // inTransaction stands in the text of an effect that is a part of its transaction.
 const inTransaction = " in the transaction: "
@@ -382,7 +401,14 @@ func (x *played[R]) stored(steps []step, rows []driver.Row) string {
 		return fmt.Sprintf("the log has %d events, want %d", len(log), len(steps))
 	}
 	for i, e := range log {
-		if wrong := x.logged(e, steps[i], from, rows[i], i == 0); wrong != "" {
+		with := ""
+		switch {
+		case i == 0:
+			with = x.c.With
+		case x.c.GivesUp != "" && i == 1+len(x.c.Then): // the step that follows
+			with = x.problem(e.Operation)
+		}
+		if wrong := x.logged(e, steps[i], from, rows[i], i == 0, with); wrong != "" {
 			return fmt.Sprintf("event %d: %s", i+1, wrong)
 		}
 		from = rows[i].State
@@ -399,8 +425,19 @@ type entry struct {
 	at                                                       time.Time
 }
 
-// logged compares one event of the log; first is that of the call itself.
-func (x *played[R]) logged(e fsm.Event, s step, from string, row driver.Row, first bool) string {
+// problem is what an operation is told of an effect that gave up, as an event has it.
+func (x *played[R]) problem(stored string) string {
+	_, problem, _ := strings.Cut(x.c.GivesUp, ": ")
+	for _, op := range x.p.Descriptor.Operations {
+		if op.Stored == stored && op.GaveUp != nil {
+			return fmt.Sprintf(`{"error":%s}`, driver.AppendText(nil, problem))
+		}
+	}
+	return ""
+}
+
+// logged compares one event of the log, with its inputs; first is that of the call itself.
+func (x *played[R]) logged(e fsm.Event, s step, from string, row driver.Row, first bool, with string) string {
 	got := entry{
 		e.Operation, e.Name, e.From, e.To, e.Actor, e.Reason, e.RequestID, e.Guard,
 		e.Rev, e.RecordOnly(), e.Version, driver.Time(e.At),
@@ -430,10 +467,6 @@ func (x *played[R]) logged(e fsm.Event, s step, from string, row driver.Row, fir
 	}
 	if got != want {
 		return fmt.Sprintf("%+v, want %+v", got, want)
-	}
-	with := ""
-	if first {
-		with = x.c.With
 	}
 	if wrong := jsonDiffers(e.Inputs.String(), with); wrong != "" {
 		return "the inputs are " + wrong

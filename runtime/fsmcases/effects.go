@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -21,6 +22,8 @@ type Effects struct {
 	Performed []Performed // in its order
 	Attempts  int
 	Fail      map[string]bool
+	GivesUp   string          // the effect that gives up the next time, and its error: "send: no answer"
+	Tries     int             // how often it fails before; 0: it gives up by itself
 	Sources   map[string]Call // by operation: the inputs of a call that a trigger issues
 }
 
@@ -38,6 +41,16 @@ func (x *Effects) Perform(effect string, at fsm.Ref, key string, e fsm.Event, tx
 	x.Mu.Lock()
 	defer x.Mu.Unlock()
 	x.Attempts++
+	if name, problem, _ := strings.Cut(x.GivesUp, ": "); name == effect {
+		if x.Tries--; x.Tries > 0 {
+			return errors.New(problem)
+		}
+		x.GivesUp = ""
+		if x.Tries == 0 { // the last of them
+			return errors.New(problem)
+		}
+		return fsm.GiveUp(errors.New(problem))
+	}
 	if x.Fail[effect] {
 		return ErrEffect
 	}
@@ -57,4 +70,31 @@ func (x *Effects) Done() []Performed {
 	x.Mu.Lock()
 	defer x.Mu.Unlock()
 	return slices.Clone(x.Performed)
+}
+
+// end lets an effect give up the next time that it is performed, or after so many tries.
+func (x *Effects) end(effect string, tries int) {
+	x.Mu.Lock()
+	defer x.Mu.Unlock()
+	x.GivesUp, x.Tries = effect, tries
+}
+
+// ended reports whether the effect that was to give up has done so.
+func (x *Effects) ended() bool {
+	x.Mu.Lock()
+	defer x.Mu.Unlock()
+	return x.GivesUp == ""
+}
+
+// onlyGaveUp reports whether an error of Deliver says that effects gave up, and nothing else.
+func onlyGaveUp(err error) bool {
+	if several, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // each of them is looked at
+		return !slices.ContainsFunc(several.Unwrap(), func(err error) bool { return !onlyGaveUp(err) })
+	}
+	var effect *fsm.EffectError
+	if !errors.As(err, &effect) {
+		return false
+	}
+	_, gaveUp := effect.Err.(*fsm.GiveUpError) //nolint:errorlint // one that gave up and stays says more
+	return gaveUp
 }

@@ -32,6 +32,7 @@ type StoryStep struct {
 	Request string // request id; empty: none
 	At      time.Time
 	Inputs  map[string]any // as in [Call]
+	GivesUp string         // of a delivery: the effect that gives up, and its error: "send: no answer"
 
 	// With [EndsAsTold] besides:
 
@@ -79,6 +80,7 @@ func Retell[R interface{ Ref() fsm.Ref }](t testing.TB, d Package[R], s Story) {
 		if step.Do == "" {
 			what = fmt.Sprintf("step %d, the effects that wait", i+1)
 		}
+		fx.end(step.GivesUp, 0)
 		leads, refusal, err := lead(ctx, m, step, s.Ends == EndsAsTold)
 		switch want := strings.TrimSpace(step.Leads + " " + step.Guard); {
 		case s.Ends != EndsAsTold && errors.As(err, new(*NotOfferedError)):
@@ -123,6 +125,9 @@ func Retell[R interface{ Ref() fsm.Ref }](t testing.TB, d Package[R], s Story) {
 func lead[R interface{ Ref() fsm.Ref }](ctx context.Context, m *Durable[R], s StoryStep, asTold bool) (string, *fsm.Refusal, error) {
 	if s.Do == "" {
 		_, err := m.Deliver(ctx)
+		if s.GivesUp != "" && onlyGaveUp(err) {
+			err = nil
+		}
 		return "delivered", nil, err
 	}
 	at := fsm.Target(fsm.Ref{ID: s.Record, Rev: s.Rev})

@@ -11,7 +11,17 @@ type EffectInfo[R any] struct {
 	Atomic bool
 	Key    func(r *R) string // the idempotency key; nil: machine/id/rev/name
 	Then   string            // specification name of the operation that notes the delivery; empty when none
+
+	Attempts int    // tries before it gives up; 0: no limit
+	Failed   string // specification name of the operation that follows when it gave up; empty when none
 }
+
+// Waits reports whether a step follows the delivery, or its end without success: it goes with
+// the revision that asked for it.
+func (e *EffectInfo[R]) Waits() bool { return e.Then != "" || e.Failed != "" }
+
+// Spent reports whether an effect has no try left after so many.
+func (e *EffectInfo[R]) Spent(tries int) bool { return e.Attempts > 0 && tries >= e.Attempts }
 
 // Branch is a branch of an operation that asks for more than the operation does.
 type Branch[R any] struct {

@@ -46,6 +46,9 @@ type Operation[R any] struct {
 	// System makes the call that the engine itself issues: for triggers and
 	// `then`. Nil for operations that have neither and are not `by: system`.
 	System func(r *R, now time.Time) (Call[R], error)
+	// GaveUp makes the call that follows an effect that gave up, with its last error. Nil
+	// for operations that do not take it: System makes theirs.
+	GaveUp func(problem string) Call[R]
 }
 
 // Move is one way of an operation, in stored words. From is empty for a creation.

@@ -107,7 +107,7 @@ func TestWhatTheServerRefuses(t *testing.T) {
 			}
 			_, err := registerIn(t.Context(), m, v[0]+how, v[0])
 			var refused *fsm.Refusal
-			if !errors.As(err, &refused) || refused.Retry() != fsm.GiveUp || errors.Is(err, fsm.ErrAmbiguous) || !strings.Contains(err.Error(), "in its own words") {
+			if !errors.As(err, &refused) || refused.Retry() != fsm.NoRetry || errors.Is(err, fsm.ErrAmbiguous) || !strings.Contains(err.Error(), "in its own words") {
 				t.Errorf("%s %s: %v, want a refusal in the server's words", v[0], how, err)
 				continue
 			}

@@ -52,7 +52,7 @@ func TestRulesOfUsersAreNamed(t *testing.T) {
 	refused := func(what string, err error, name string) {
 		t.Helper()
 		var r *fsm.Refusal
-		if !errors.As(err, &r) || r.Code != fsm.ErrInvariant && r.Code != fsm.ErrDenied || r.Retry() != fsm.GiveUp || !strings.Contains(err.Error(), name) {
+		if !errors.As(err, &r) || r.Code != fsm.ErrInvariant && r.Code != fsm.ErrDenied || r.Retry() != fsm.NoRetry || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v, want it refused by %s", what, err, name)
 		}
 	}

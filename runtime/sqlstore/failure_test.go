@@ -64,7 +64,7 @@ func TestEachCodeHasOneClass(t *testing.T) {
 		poisoned := s.Failed() != nil
 		switch want {
 		case "definite":
-			if !refuses || refused.Retry() != fsm.GiveUp || !errors.As(atCommit, &refused) || poisoned {
+			if !refuses || refused.Retry() != fsm.NoRetry || !errors.As(atCommit, &refused) || poisoned {
 				t.Errorf("%s: %v and %v at the commit, want refusals, the same for the same call", code, within, atCommit)
 			}
 		case "busy":

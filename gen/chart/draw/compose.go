@@ -271,6 +271,11 @@ func (s *scene) edge(c *chart.Chart, e *chart.Edge, r layout.Route) {
 		class, tip = "seldom", "seldomt"
 	case c.Weighed && e.Count > 0:
 		width = c.Width(e, 6)
+		fallthrough
+	default:
+		if c.GaveUp(e) {
+			class = "ended"
+		}
 	}
 	last := len(r.Pieces) - 1
 	w := &way{}

@@ -243,7 +243,7 @@ func TestContrast(t *testing.T) {
 				}
 			}
 		}
-		for _, line := range []string{"edge", "choice", "ring", "group", "seldom", "derived",
+		for _, line := range []string{"edge", "choice", "ring", "group", "seldom", "ended", "derived",
 			"box-normal", "box-initial", "box-final", "box-terminal", "box-success", "box-trouble", "box-outside"} {
 			if c := contrast(all[line].stroke, all["page"].fill); c < 3 {
 				t.Errorf("theme %d: the line %s has a contrast of %.1f, less than 3", theme, line, c)

@@ -221,6 +221,11 @@ func legend(c *chart.Chart, width float64) *scene {
 			break
 		}
 	}
+	if slices.ContainsFunc(c.Edges, c.GaveUp) {
+		item(24, "an effect gave up", func() {
+			s.add(shape{class: "ended", form: formLines, points: []layout.Point{{X: x, Y: y + 7}, {X: x + 24, Y: y + 7}}})
+		})
+	}
 	if c.Weighed {
 		item(24, "never taken", func() {
 			s.add(shape{class: "seldom", form: formLines, points: []layout.Point{{X: x, Y: y + 7}, {X: x + 24, Y: y + 7}}})

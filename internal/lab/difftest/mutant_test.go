@@ -246,6 +246,13 @@ func askMutants(asks *[]*spec.Effect, then **spec.OperationRef, add adder) {
 		if e.Then != nil {
 			add(func() { e.Then = nil }, "effect %s: drop then", e.Name)
 		}
+		if e.Failed != nil {
+			add(func() { e.Failed, e.Attempts = nil, 0 }, "effect %s: drop failed", e.Name)
+		}
+		if e.Attempts > 0 {
+			add(func() { e.Attempts++ }, "effect %s: one more try", e.Name)
+			add(func() { e.Attempts = 0 }, "effect %s: tries without a limit", e.Name)
+		}
 	}
 	if len(*asks) > 1 {
 		add(func() { slices.Reverse(*asks) }, "the other order of effects")

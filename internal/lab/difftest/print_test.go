@@ -292,6 +292,12 @@ func askKeys(asks []*spec.Effect, then *spec.OperationRef) (keys []string) {
 			if e.Then != nil {
 				next = ", then: " + e.Then.Operation.Name
 			}
+			if e.Attempts > 0 {
+				next += fmt.Sprintf(", attempts: %d", e.Attempts)
+			}
+			if e.Failed != nil {
+				next += ", failed: " + e.Failed.Operation.Name
+			}
 			return fmt.Sprintf("{name: %s%s, atomic: %t%s}", e.Name, key, e.Atomic, next)
 		}))
 	}

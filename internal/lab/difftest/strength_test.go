@@ -129,17 +129,29 @@ func TestStrength(t *testing.T) {
 	}
 }
 
-// sameSums lists the mutants of sums that mean the same, with the reason.
-var sameSums = map[string]string{
+// sameInScenarios lists the mutants of scenarios that mean the same, with the reason.
+var sameInScenarios = map[string]string{
 	"sums: pay: do not set refunded":                       "a creation gives a field its default",
 	"sums: pay: refunded: one more":                        "a text has no words for another default of one operation",
+	"givesup: declined: branch 2 before 1":                 "both lead to one state",
 	"sums: tip_more: branch 1: drop input.more is present": "the sum below does not hold without it",
 }
 
-// TestSumsAreNoticed makes every mutant of the machine of sums: what the static checks
-// leave, the generated tests notice.
-func TestSumsAreNoticed(t *testing.T) {
-	path := filepath.Join("..", "..", "..", "gen", "testdata", "scenarios", "sums.yaml")
+// TestScenariosAreNoticed makes every mutant of the machines of sums and of effects that give
+// up: what the static checks leave, the generated tests notice.
+func TestScenariosAreNoticed(t *testing.T) {
+	used := 0
+	for _, name := range []string{"sums", "givesup"} {
+		t.Run(name, func(t *testing.T) { used += scenarioIsNoticed(t, name) })
+	}
+	if used != len(sameInScenarios) {
+		t.Errorf("of %d mutants that mean the same there are %d", len(sameInScenarios), used)
+	}
+}
+
+// scenarioIsNoticed returns how many mutants of a scenario mean the same.
+func scenarioIsNoticed(t *testing.T, name string) int {
+	path := filepath.Join("..", "..", "..", "gen", "testdata", "scenarios", name+".yaml")
 	src, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +174,7 @@ func TestSumsAreNoticed(t *testing.T) {
 		m := parsed()
 		mutant := specMutants(m)[i]
 		mutant.apply()
-		switch same := sameSums[mutant.name] != ""; {
+		switch same := sameInScenarios[mutant.name] != ""; {
 		case len(refusal(m, meant)) > 0 && !same:
 			static++
 		case noticed(original, m, asked):
@@ -176,10 +188,8 @@ func TestSumsAreNoticed(t *testing.T) {
 			t.Errorf("nobody notices: %s", mutant.name)
 		}
 	}
-	if used != len(sameSums) {
-		t.Errorf("of %d mutants that mean the same there are %d", len(sameSums), used)
-	}
 	t.Logf("the static checks refuse %d mutants, the generated tests notice %d, and %d mean the same", static, tested, used)
+	return used
 }
 
 // tallyOfCodes counts findings by code.
@@ -303,8 +313,17 @@ func answer(m *spec.Machine, c world.Case) string {
 		}
 	}
 	for len(w.Outbox) > 0 && refusal == nil {
-		told += w.Outbox[0].Effect.Name + w.Outbox[0].Key
-		out, w, refusal = interp.Deliver(m, w, w.Outbox[0], call.At)
+		d := w.Outbox[0]
+		told += d.Effect.Name + d.Key
+		if name, problem, _ := strings.Cut(c.GivesUp, ": "); name == d.Effect.Name {
+			c.GivesUp = ""
+			if d.Effect.Failed == nil || c.Tries > 0 && d.Effect.Attempts != c.Tries {
+				return told + " is tried again"
+			}
+			out, w, refusal = interp.GiveUp(m, w, d, problem, call.At)
+		} else {
+			out, w, refusal = interp.Deliver(m, w, d, call.At)
+		}
 		told += fmt.Sprint(refusal, shown(nil, out.Record))
 	}
 	for _, e := range w.Log {

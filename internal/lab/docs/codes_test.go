@@ -21,7 +21,7 @@ func TestSpecNamesEveryCode(t *testing.T) {
 	}
 	_, section, _ := strings.Cut(string(page), "\n## Refusals\n")
 	section, _, _ = strings.Cut(section, "\n## ")
-	advice := map[fsm.Retry]string{fsm.GiveUp: "give up", fsm.ReadAgain: "read again", fsm.SameCall: "same call"}
+	advice := map[fsm.Retry]string{fsm.NoRetry: "give up", fsm.ReadAgain: "read again", fsm.SameCall: "same call"}
 	codes := regexp.MustCompile(`Err\w+ +Code = "(\w+)"`).FindAllStringSubmatch(string(source), -1)
 	if len(codes) < 20 {
 		t.Fatalf("runtime/errors.go has the codes %q", codes)

@@ -32,6 +32,7 @@ fields:
   an_int: optional int
   a_bool: optional bool
   a_time: optional time
+  a_duration: optional duration
   a_json: optional json
   a_counter: {type: counter, changed_by: [note]}
   a_set: {type: set, changed_by: [note]}
@@ -39,7 +40,7 @@ fields:
   an_enum: optional red|green
 states: {open: {}, shut: {terminal: true}}
 operations:
-  make: {creates: open, set: {a_string: input or absent, an_int: input or absent, a_bool: input or absent, a_time: input or absent, a_json: input or absent, an_enum: input or absent}}
+  make: {creates: open, set: {a_string: input or absent, an_int: input or absent, a_bool: input or absent, a_time: input or absent, a_duration: input or absent, a_json: input or absent, an_enum: input or absent}}
   note: {from: open, to: same, input: {tag: string}, add: {a_set: input.tag}, increment: [a_counter]}
   close: {from: open, to: shut}
 `
@@ -160,7 +161,7 @@ func values(t *testing.T, doc string, m *spec.Machine) {
 			types[c[0]] = append(types[c[0]], strings.TrimSuffix(c[1], " NOT NULL"))
 		}
 	}
-	fields := map[string]string{"string": "a_string", "int": "an_int", "bool": "a_bool", "time": "a_time", "json": "a_json", "counter": "a_counter", "set": "a_set", "sequence": "a_sequence", "enum": "an_enum"}
+	fields := map[string]string{"string": "a_string", "int": "an_int", "bool": "a_bool", "time": "a_time", "duration": "a_duration", "json": "a_json", "counter": "a_counter", "set": "a_set", "sequence": "a_sequence", "enum": "an_enum"}
 	told := 0
 	for _, row := range cells(t, doc, "## Values") {
 		for _, kind := range strings.Split(row[0], ", ") {

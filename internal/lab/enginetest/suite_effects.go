@@ -26,6 +26,10 @@ func effects[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 		for _, e := range d.Asks { // other branches and borders are for the walks
 			t.Run(o.Name+"/"+e.Name, func(t *testing.T) { effect(s, t, st, good, o, e) })
 			s.DurableCount++
+			if e.Failed != nil {
+				t.Run(o.Name+"/"+e.Name+"/ends", func(t *testing.T) { ends(s, t, st, good, e) })
+				s.DurableCount++
+			}
 		}
 	}
 }
@@ -60,5 +64,33 @@ func effect[R any](s *world.Suite[R], t *testing.T, st world.Store, good world.C
 	if o.By != spec.BySystem && s.M.RequestID != spec.None {
 		h.Call("again", call)
 		h.Same("the effect does not run again")
+	}
+}
+
+// ends runs an operation whose effect gives up, by itself and by its limit, and the step that follows.
+func ends[R any](s *world.Suite[R], t *testing.T, st world.Store, good world.Case, e *spec.Effect) {
+	for _, by := range []string{"itself", "its limit"} {
+		h := s.NewHarness(t, st)
+		call, ok := placed(h, good, "record-1", "")
+		if !ok {
+			t.Fatal("there is no room for one record")
+		}
+		h.Call("with an effect that gives up", call)
+		rounds := 1
+		if by == "itself" {
+			h.GiveUp(e.Name + ": no answer")
+		} else if rounds = e.Attempts; rounds > 5 {
+			continue
+		} else {
+			h.SetFail(e.Name, true)
+		}
+		for range rounds {
+			h.Deliver("an effect that gives up by " + by)
+			h.Clock = h.Clock.Add(48 * time.Hour) // past every backoff
+		}
+		h.Same("after it gave up by " + by)
+		h.SetFail(e.Name, false)
+		h.Deliver("afterwards")
+		h.Same("at the end")
 	}
 }

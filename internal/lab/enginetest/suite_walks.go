@@ -124,6 +124,15 @@ func walksOn(m *spec.Machine, r interp.Record, number int64) bool {
 	return true
 }
 
+// ending returns an effect that may give up, or nil.
+func (w *walker[R]) ending() *spec.Effect {
+	list := slices.DeleteFunc(w.M.AllAsks(), func(e *spec.Effect) bool { return e.Failed == nil })
+	if len(list) == 0 {
+		return nil
+	}
+	return list[w.r.IntN(len(list))]
+}
+
 // step is one step of a walk.
 func (w *walker[R]) step(what string) {
 	if len(w.past) > 0 && w.r.IntN(5) == 0 {
@@ -135,6 +144,9 @@ func (w *walker[R]) step(what string) {
 		w.Sweep(what)
 		return
 	case 1:
+		if e := w.ending(); e != nil && w.r.IntN(3) == 0 {
+			w.GiveUp(e.Name + ": no answer")
+		}
 		w.Deliver(what)
 		return
 	case 2:

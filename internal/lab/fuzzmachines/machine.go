@@ -122,7 +122,7 @@ func Random(r *rand.Rand) string {
 	m.declarations()
 	m.text.WriteString("operations:\n" + strings.Join(m.ops, ""))
 	m.rest()
-	return m.stepped(m.ended(m.grouped(m.text.String())))
+	return m.givesUp(m.stepped(m.ended(m.grouped(m.text.String()))))
 }
 
 // ended adds, sometimes, that nothing follows the last state, which is an end.

@@ -194,7 +194,7 @@ func TestRandomUsesTheLanguage(t *testing.T) {
 		input: require: on_refusal: record_only_in: set: clear: increment: add: reset: decrement: remove: event: dedupe_by: next: trigger: effect: atomic: by: reject: record_only:
 		twice} too_long} taken_ ring_ 1000, 1000} -5 state_groups: except: {any: [[ "'it ''it EUR ''dark
 		_also _second [{name: forbidden: projection: at_least: removed: requests: version: invariant: should: then: probe: probes:
-		where: order: covers input. {after: steps: old.`)
+		where: order: covers input. {after: steps: old. attempts: failed: _ended:`)
 	missing := map[string]bool{}
 	for _, key := range want {
 		missing[key] = true

@@ -55,7 +55,7 @@ var replayTests = []test{
 			"operation": bare(Meta{RequestID: "r", Actor: "ann", Reason: "x"}),
 		} {
 			r := d.refused(fsm.ErrRequestReused, func() (outcome, error) { return d.Apply(d.ctx, out, c) })
-			if !errors.Is(r, fsm.ErrRequestReused) || r.Retry() != fsm.GiveUp {
+			if !errors.Is(r, fsm.ErrRequestReused) || r.Retry() != fsm.NoRetry {
 				d.Errorf("%s: got %+v", name, r)
 			}
 		}

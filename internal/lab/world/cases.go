@@ -24,6 +24,8 @@ type Case struct {
 	Beside  []interp.Record
 	Trigger bool // the machine itself makes the call
 	NoStore bool // only the pure method can be called so
+	GivesUp string
+	Tries   int // see fsmcases.Case
 }
 
 // Cases are what the tests of a package name: its calls, and records in each state.
@@ -162,7 +164,7 @@ func instant(text string) (time.Time, error) {
 // read reads one case.
 func (k *Cases) read(x fsmcases.Case) (Case, error) {
 	m := k.M
-	c := Case{Record: interp.NewRecord(m, recordID), Trigger: x.By == fsmcases.BySweep || x.By == fsmcases.ByStartup, NoStore: x.NoStore}
+	c := Case{Record: interp.NewRecord(m, recordID), Trigger: x.By == fsmcases.BySweep || x.By == fsmcases.ByStartup, NoStore: x.NoStore, GivesUp: x.GivesUp, Tries: x.Tries}
 	op := m.Operation(x.Do)
 	if op == nil {
 		return c, fmt.Errorf("the machine has no operation %q", x.Do)

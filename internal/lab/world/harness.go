@@ -224,12 +224,36 @@ func (h *Harness[R]) Deliver(what string) {
 		return
 	}
 	before, ran := len(h.W.performed), len(h.Fx.Done())
-	want, waits := h.W.Deliver(h.Clock)
 	got, err := h.D.Deliver(h.Ctx)
+	want, waits := h.W.Deliver(h.Clock, ends(err))
 	if told := countEffectErrors(err); told != waits || waits > 0 != errors.Is(err, fsm.ErrEffect) || got != want {
 		h.T.Errorf("%s: Deliver performs %d effects and tells of %d (%v), want %d and %d", what, got, told, err, want, waits)
 	}
 	h.settle(what, before, ran, waits > 0)
+}
+
+// GiveUp lets an effect give up the next time that it is performed.
+func (h *Harness[R]) GiveUp(effect string) {
+	h.Fx.Mu.Lock()
+	defer h.Fx.Mu.Unlock()
+	h.Fx.GivesUp, h.W.GivesUp = effect, effect
+}
+
+// ends lists by record why effects gave up, as an error of Deliver tells it.
+func ends(err error) map[string]string {
+	told := map[string]string{}
+	var list []error
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		list = several.Unwrap()
+	}
+	for _, err := range append(list, err) {
+		var effect *fsm.EffectError
+		var gaveUp *fsm.GiveUpError
+		if errors.As(err, &effect) && errors.As(effect.Err, &gaveUp) && gaveUp.Err != nil {
+			told[effect.ID] = gaveUp.Err.Error()
+		}
+	}
+	return told
 }
 
 // countEffectErrors counts the effects that an error of Deliver tells of. One

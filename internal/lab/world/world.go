@@ -19,6 +19,7 @@ type World struct {
 	interp.World
 	M       *spec.Machine
 	Fail    map[string]bool                             // effects that fail
+	GivesUp string                                      // the effect that gives up the next time, see fsmcases.Effects
 	Sources map[*spec.Operation]map[string]interp.Value // the inputs of what triggers call
 
 	performed []fsmcases.Performed // effects that ran in what was committed, in their order
@@ -30,6 +31,7 @@ type World struct {
 type wait struct {
 	due      time.Time
 	attempts int
+	problem  string // of the last try
 }
 
 func newWorld(m *spec.Machine, now func() time.Time) *World {
@@ -159,34 +161,6 @@ const (
 	firstWait   = time.Second
 	longestWait = 10 * time.Second
 )
-
-// Deliver performs the effects that are due, the oldest first, and what follows them: the clock
-// stands still, so an effect of what follows is due as well. It returns how many were delivered,
-// and how many were tried and wait for the next time: because they failed, or because the step that
-// follows was refused, and then the effect is performed again.
-func (w *World) Deliver(now time.Time) (delivered, postponed int) {
-	now = driver.Time(now)
-	for {
-		due := slices.DeleteFunc(slices.Clone(w.Outbox), func(d interp.Delivery) bool { return w.waits[at(d)].due.After(now) })
-		if len(due) == 0 {
-			return delivered, postponed
-		}
-		d := slices.MinFunc(due, w.order)
-		if e := d.Effect; !w.Fail[e.Name] {
-			w.performed = append(w.performed, fsmcases.Performed{Effect: e.Name, ID: d.ID, Rev: d.Rev, Key: d.Key})
-			out, next, refusal := interp.Deliver(w.M, w.World, d, now)
-			if refusal == nil && w.failing(out) == nil {
-				w.commit(next, out)
-				delivered++
-				continue
-			}
-		}
-		x := w.waits[at(d)]
-		x.due, x.attempts = now.Add(min(firstWait<<min(x.attempts, 10), longestWait)), x.attempts+1
-		w.waits[at(d)] = x
-		postponed++
-	}
-}
 
 // order says which of two effects is delivered first, where one is performed after the other.
 func (w *World) order(a, b interp.Delivery) int {

@@ -27,6 +27,10 @@ function control(input, id, now) {
       const c = el("input", { ...common, type: "datetime-local", step: "1", value: local(input.deadline ? later(now, 60) : now) });
       return { c, read: () => (c.value ? utc(c.value) : null) };
     }
+    case "duration": {
+      const c = el("input", { ...common, type: "text", value: input.value, autocomplete: "off", spellcheck: "false" });
+      return { c, read: () => c.value };
+    }
     case "set": {
       const c = el("textarea", { ...common, rows: "2", value: "a\nb" });
       return { c, read: () => c.value.split("\n").map((l) => l.trim()).filter(Boolean) };

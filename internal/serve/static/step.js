@@ -250,7 +250,8 @@ export class Session {
     const { view, s } = this;
     return view.waiting.length > 0 && el("section", { "aria-label": "Effects that wait", class: "card" }, el("h3", {}, "Effects that wait"),
       el("ul", { class: "plain-list" }, view.waiting.map((x) => el("li", {}, `${x.effect} for ${x.record} at revision ${x.rev}${x.then ? ", then " + x.then : ""} `,
-        el("button", { type: "button", class: "plain small", onclick: () => this.add({ deliver: true, operation: x.operation, record: x.record, rev: x.rev, n: x.n, at: s.now }) }, "It was performed")))));
+        el("button", { type: "button", class: "plain small", onclick: () => this.add({ deliver: true, operation: x.operation, record: x.record, rev: x.rev, n: x.n, at: s.now }) }, "It was performed"),
+        x.failed && [" ", el("button", { type: "button", class: "plain small", title: `then ${x.failed} follows`, onclick: () => this.add({ deliver: true, gaveUp: "no answer", operation: x.operation, record: x.record, rev: x.rev, n: x.n, at: s.now }) }, "It gave up")]))));
   }
 
   derived() {
@@ -272,7 +273,7 @@ export class Session {
       el("ol", { class: "history" }, s.steps.map((step, i) => {
         const v = view.steps[i];
         return el("li", { class: i >= s.cursor ? "ahead" : "" }, el("button", { type: "button", class: "link", "aria-current": i === s.cursor - 1 ? "step" : undefined, id: "step-" + i, onclick: () => this.goTo(i + 1) },
-          step.deliver ? `effect of ${step.operation} performed` : step.operation), " ",
+          step.deliver ? `effect of ${step.operation} ${step.gaveUp ? "gave up" : "performed"}` : step.operation), " ",
           v ? [el("span", { class: "mark " + v.outcome }, words[v.outcome]), el("span", { class: "muted" }, ` ${v.record || ""} ${v.outcome === "refused" ? v.refusal.code : v.to}`)] : el("span", { class: "muted" }, "taken back"));
       })),
       el("details", { class: "more" }, el("summary", {}, "Load a session"), (() => {

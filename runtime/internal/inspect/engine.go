@@ -30,6 +30,8 @@ type Engine[R any] struct {
 	// Lag is the age of the oldest event that the log held back when its end was last looked
 	// at, and who held it.
 	Lag func() (time.Duration, string)
+	// Refused counts by effect the deliveries that gave up and whose `failed` was refused.
+	Refused func() map[string]int64
 	// Observe tells the machine's observer that an audit begins; what it returns tells
 	// how the audit ended.
 	Observe func(ctx context.Context) (context.Context, func(found map[string]int64, err error))

@@ -26,6 +26,9 @@ type Health struct {
 	// last came to the end of the log, and HeldBy the transaction that they wait for.
 	Lag    time.Duration
 	HeldBy string
+	// Refused counts by effect the deliveries that gave up and whose step under `failed` was
+	// refused, as far as this process has called it: they stay until the step is taken.
+	Refused map[string]int64
 }
 
 // State holds what the newest check has found.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/cookbook/bill"
 	"example.com/cookbook/build"
 	"example.com/cookbook/export"
 	"example.com/cookbook/job"
@@ -90,7 +91,7 @@ func TestRetry(t *testing.T) {
 	tasks, clock := open(t, task.Migrate, task.Open)
 	must(tasks.Submit(ctx, "", fsm.Call{RequestID: "s"}))
 	fails := func(task.Task) error { return errors.New("no answer") }
-	for _, pause := range []time.Duration{30 * time.Second, 5 * time.Minute, time.Hour} {
+	for _, pause := range []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute} {
 		want(t, must(attempt(ctx, tasks, "w1", fails)), task.StateWaiting)
 		clock.Advance(pause - time.Second)
 		if _, err := attempt(ctx, tasks, "w1", fails); !errors.Is(err, fsm.ErrNothingToDo) {
@@ -160,6 +161,48 @@ func TestOutbox(t *testing.T) {
 	_ = deliver(ctx, notices, time.Millisecond)
 	if !slices.Equal(keys, []string{"n", "n"}) {
 		t.Errorf("the receiver saw the keys %q", keys)
+	}
+}
+
+// vault is a bank that answers, or takes the money and does not answer.
+type vault struct {
+	silent bool
+	calls  int
+	took   map[string]int64
+}
+
+func (v *vault) Charge(_ context.Context, key string, cents int64) error {
+	v.calls++
+	if !v.silent {
+		return errNoFunds
+	}
+	v.took[key] = cents
+	return errors.New("no answer")
+}
+
+func (v *vault) Charged(_ context.Context, key string) (bool, error) { return v.took[key] > 0, nil }
+
+func TestGiveUp(t *testing.T) {
+	ctx := t.Context()
+	for _, c := range []struct {
+		silent bool
+		calls  int
+		state  bill.State
+	}{{true, 5, bill.StatePaid}, {false, 1, bill.StateDue}} {
+		v := &vault{silent: c.silent, took: map[string]int64{}}
+		teller := &cashier{bank: v}
+		bills, clock := open(t, bill.Migrate, func(ctx context.Context, s fsm.Store, opts ...fsm.Option) (*bill.Machine, error) {
+			return bill.Open(ctx, s, teller, opts...)
+		})
+		teller.bills = bills
+		must(bills.Send(ctx, "b", bill.SendInput{Amount: 50}, fsm.Call{}))
+		must(bills.Charge(ctx, must(bills.Record(ctx, "b")), fsm.Call{}))
+		for range 8 {
+			_, _ = bills.Deliver(ctx) // an effect that gave up is an error of it
+			clock.Advance(time.Hour)
+		}
+		want(t, v.calls, c.calls)
+		want(t, must(bills.Record(ctx, "b")).State, c.state)
 	}
 }
 

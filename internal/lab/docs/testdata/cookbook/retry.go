@@ -19,5 +19,5 @@ func attempt(ctx context.Context, tasks *task.Machine, actor string, do func(tas
 		return done.Record().State, err
 	}
 	next, err := working.Fail(ctx)
-	return next.Record().State, err // waiting, or failed after the fourth time
+	return next.Record().State, err // waiting, or failed after the fifth time
 }
