@@ -163,7 +163,7 @@ func (m *Machine[R]) perform(ctx context.Context, d driver.Delivery, begin time.
 	if ends && again.IsZero() { // one that runs on has its lease; then it has no try left
 		return false, m.giveUp(ctx, d, begin, &job, cause)
 	}
-	due := m.due(d, begin)
+	due := m.dueAgain(d, begin)
 	if due.Before(again) {
 		due = again
 	}
@@ -173,8 +173,8 @@ func (m *Machine[R]) perform(ctx context.Context, d driver.Delivery, begin time.
 	return false, m.postpone(ctx, d, due, shortText(cause.Error()), cause)
 }
 
-// due is when a delivery that failed is due again.
-func (m *Machine[R]) due(d driver.Delivery, begin time.Time) time.Time {
+// dueAgain is when a delivery that failed is due again.
+func (m *Machine[R]) dueAgain(d driver.Delivery, begin time.Time) time.Time {
 	return m.notBefore(begin).Add(m.wait(d.Attempts - 1))
 }
 

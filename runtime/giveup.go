@@ -84,7 +84,7 @@ func (m *Machine[R]) giveUp(ctx context.Context, d driver.Delivery, begin time.T
 	}
 	m.ends.note(d, m.now())
 	cause = fmt.Errorf("%w; then %s failed, so the delivery stays: %w", gaveUp(cause), job.effect.Failed, err)
-	return m.postpone(ctx, d, m.due(d, begin), d.LastError, cause)
+	return m.postpone(ctx, d, m.dueAgain(d, begin), d.LastError, cause)
 }
 
 // ofStore reports whether an error of a step says nothing of it, but of the store.
