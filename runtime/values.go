@@ -1,7 +1,6 @@
 package fsm
 
 import (
-
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
