@@ -83,10 +83,8 @@ func (r *rows) created(o *spec.Operation, f *spec.Field) (string, error) {
 			continue
 		}
 		switch {
-		case a.Value.Kind == spec.ValueNow:
+		case a.Value.ReadsNow():
 			return "", fmt.Errorf("field %s of %s makes a group, and it is set to the time of the call; set it to an input", f.Name, o.Name)
-		case a.Value.Kind == spec.ValueSum && (f.Type.Kind == spec.KindTime || f.Type.Kind == spec.KindDuration):
-			return "", fmt.Errorf("field %s of %s makes a group, and it is set to a sum of times; set it to an input", f.Name, o.Name)
 		case a.Value.Input != nil && r.n.inputType(a.Value.Input) != r.n.fieldEnum(f):
 			return "", fmt.Errorf("field %s of %s makes a group, and it is set to an input with other words; give both the same words", f.Name, o.Name)
 		}
@@ -98,6 +96,9 @@ func (r *rows) created(o *spec.Operation, f *spec.Field) (string, error) {
 			v = s.input(in)
 		default:
 			v = s.value(a.Value, f)
+		}
+		if a.Value.Kind == spec.ValueSum && f.Type.Kind == spec.KindDuration {
+			v.val = "(" + v.val + ")" // a method of the sum is called
 		}
 		return r.column(v, a.Value.Input != nil), nil
 	}

@@ -35,7 +35,7 @@ var kitNames = map[string]string{
 	"fsmimpl.CheckJSON": "checkJSON", "fsmimpl.CheckOptionalJSON": "checkOptionalJSON",
 	"fsmimpl.CutTime": "cutOptionalTime", "fsmimpl.InYears": "inYears",
 	"fsmimpl.CutDuration": "cutDuration", "fsmimpl.MaxDuration": "maxDuration", "fsmimpl.Backoff": "backoff",
-	"fsmimpl.Micros": "microsOf", "fsmimpl.OfMicros": "ofMicros",
+	"fsmimpl.Micros": "microsOf", "fsmimpl.Length": "spanOf", "fsmimpl.OfMicros": "ofMicros",
 	"driver.Time": "cutTime", "driver.CheckID": "checkActor", "driver.CheckText": "checkCharacters", "driver.CheckSet": "checkSet",
 	"fsmcases.Package": "testedPackage", "fsmcases.Case": "testCase", "fsmcases.Check": "testCheck", "fsmcases.Call": "testCall",
 	"fsmcases.Ends": "testEnds", "fsmcases.Words": "testWords", "fsmcases.InGroup": "testInGroup",

@@ -238,7 +238,7 @@ func (p *pure) jsonMethods(f *jen.File) {
 	var members, written, read, put []jen.Code
 	for _, x := range fields {
 		name, typ := n.field(x), "int64"
-		code, back := fmt.Sprintf("%s.%s.Microseconds()", n.self, name), fmt.Sprintf("time.Duration(j.%s) * time.Microsecond", name)
+		code, back := fmt.Sprintf("%s.%s.Microseconds()", n.self, name), fmt.Sprintf("%s(j.%s)", n.of("fsmimpl.Length"), name)
 		if x.Type.Optional {
 			typ = n.of("fsm.Optional") + "[int64]"
 			code, back = fmt.Sprintf("%s(%s.%s)", n.of("fsmimpl.Micros"), n.self, name), fmt.Sprintf("%s(j.%s)", n.of("fsmimpl.OfMicros"), name)

@@ -139,9 +139,16 @@ func (m *Machine[R]) perform(ctx context.Context, d driver.Delivery, begin time.
 		}
 		again, cause = m.inTime(ctx, d, job)
 	}
-	ends := job.err == nil && (job.effect.Spent(d.Attempts) || job.effect.Failed != "" && errors.As(cause, new(*GiveUpError)))
+	ends := job.err == nil && (job.effect.Spent(d.Attempts) || job.effect.Failed != "" && gives(cause))
 	if cause == nil {
 		err := m.settle(ctx, d, &job, "")
+		for wait := m.options.lease / 64; ends && unsaid(err) && wait < m.options.lease/2; wait *= 2 {
+			select { // it is performed, and no try is left to say so
+			case <-ctx.Done():
+			case <-time.After(wait):
+				err = m.settle(ctx, d, &job, "")
+			}
+		}
 		if err == nil {
 			return true, nil
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,12 +34,26 @@ func (e *GiveUpError) Error() string {
 // Unwrap returns why.
 func (e *GiveUpError) Unwrap() error { return e.Err }
 
+// gives reports whether an effect itself gave up. What another machine says of its own effects is
+// an error like any other.
+func gives(err error) bool {
+	switch e := err.(type) { //nolint:errorlint // it goes along the chain itself
+	case nil, *EffectError:
+		return false
+	case *GiveUpError:
+		return true
+	case interface{ Unwrap() []error }:
+		return slices.ContainsFunc(e.Unwrap(), gives)
+	}
+	return gives(errors.Unwrap(err))
+}
+
 // errNoEnd is why an effect gave up none of whose tries said how it ended.
 var errNoEnd = errors.New("no try came to an end")
 
 // gaveUp makes what an effect says that gave up for a cause.
 func gaveUp(cause error) *GiveUpError {
-	if e := (*GiveUpError)(nil); errors.As(cause, &e) {
+	if e := (*GiveUpError)(nil); gives(cause) && errors.As(cause, &e) {
 		return e
 	}
 	return &GiveUpError{cause}
@@ -92,6 +107,11 @@ func ofStore(err error) bool {
 	var refused *Refusal
 	var effect *EffectError
 	return !errors.As(err, &effect) && (!errors.As(err, &refused) || refused.Code == ErrBusy || refused.Code == ErrFull)
+}
+
+// unsaid reports whether the store did not take what became of an effect, and may take it later.
+func unsaid(err error) bool {
+	return err != nil && !errors.Is(err, ErrOvertaken) && !errors.Is(err, ErrMovedOn) && ofStore(err)
 }
 
 // problemCall makes the call of an operation under `failed`.

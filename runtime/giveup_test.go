@@ -265,3 +265,41 @@ func TestFailedNeedsACall(t *testing.T) {
 		}
 	}
 }
+
+// An effect that was performed in its last try is told when the store takes it again: no try is left
+// to perform it once more, and it did not give up.
+func TestLastTryIsToldLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		busy := 0
+		store := &wrapped{Store: newStore(), update: func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
+			if busy > 0 {
+				busy--
+				return &fsm.Refusal{Code: fsm.ErrBusy, Machine: "parcel"}
+			}
+			return table.Update(ctx, f)
+		}}
+		x := newEnding(t, store, 1, fsm.WithClock(time.Now))
+		x.run = func(context.Context) error { busy = 3; return nil }
+		if n, err := x.Deliver(t.Context()); n != 1 || err != nil || x.calls != 1 || busy != 0 {
+			t.Errorf("delivered %d, %v after %d calls", n, err, x.calls)
+		}
+		if len(x.told) != 0 || x.waits().ID != "" {
+			t.Errorf("the step was told %q; %+v waits", x.told, x.waits())
+		}
+	})
+}
+
+// What another machine says of its own effects gives up nothing here.
+func TestAnotherMachineGaveUp(t *testing.T) {
+	t.Parallel()
+	x := newEnding(t, newStore(), 2)
+	x.fails = errors.Join(&fsm.EffectError{Machine: "other", Effect: "bill", Err: fsm.GiveUp(errLost)})
+	if err := x.round(); !errors.Is(err, errLost) || x.last() != "dispatch" || len(x.told) != 0 {
+		t.Errorf("%v; last is %s, told %q", err, x.last(), x.told)
+	}
+	x.fails = errors.Join(errors.New("twice"), fsm.GiveUp(errLost))
+	if err := x.round(); !errors.As(err, new(*fsm.GiveUpError)) || x.last() != "discard" {
+		t.Errorf("%v; last is %s", err, x.last())
+	}
+}

@@ -112,6 +112,7 @@ func resolve(rep *reporter, ast *astMachine, src []byte) *Machine {
 	r.bindPlaces()
 	r.checkAsks()
 	r.checkAtomic()
+	r.checkGroupValues()
 	r.bindLookups() // what a `dedupe_by` names is known now
 	r.applyDefaults()
 	r.bindSteps()

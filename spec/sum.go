@@ -88,6 +88,11 @@ func (v Value) Fields() []*Field {
 	return list
 }
 
+// ReadsNow reports whether a value is the time of the call, or a sum with it.
+func (v Value) ReadsNow() bool {
+	return v.Kind == ValueNow || slices.ContainsFunc(v.names(), func(t Term) bool { return t.Kind == TermNow })
+}
+
 // names lists what a sum names.
 func (v Value) names() []Term { return Term{Kind: TermSum, Parts: v.Parts}.Names() }
 

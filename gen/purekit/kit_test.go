@@ -170,6 +170,9 @@ func TestLengths(t *testing.T) {
 	if got := microsOf(Some(2 * time.Second)); got != Some(int64(2_000_000)) || microsOf(Optional[time.Duration]{}).Present() {
 		t.Errorf("2s are %v microseconds", got)
 	}
+	if got := ofMicros(Some(int64(1) << 62)); got != Some(time.Duration(-1)) {
+		t.Errorf("more microseconds than a length has are %v", got)
+	}
 	if got := ofMicros(Some(int64(2_000_000))); got != Some(2*time.Second) || ofMicros(Optional[int64]{}).Present() {
 		t.Errorf("2 000 000 microseconds are %v", got)
 	}

@@ -59,9 +59,18 @@ func microsOf(o Optional[time.Duration]) Optional[int64] {
 // ofMicros is the inverse of microsOf.
 func ofMicros(o Optional[int64]) Optional[time.Duration] {
 	if n, ok := o.Get(); ok {
-		return Some(time.Duration(n) * time.Microsecond)
+		return Some(spanOf(n))
 	}
 	return Optional[time.Duration]{}
+}
+
+// spanOf returns a length of microseconds; one that no record holds is negative, so that Check
+// finds it.
+func spanOf(micros int64) time.Duration {
+	if d := time.Duration(micros) * time.Microsecond; d.Microseconds() == micros {
+		return d
+	}
+	return -1
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.

@@ -20,10 +20,6 @@ const (
 	day       = 24 * time.Hour
 	pastUnit  = time.Hour  // between two instants of the past
 	aheadUnit = 1000 * day // between two instants to come: longer than any duration of a file
-
-	near   = time.Microsecond // how far a near instant is, which each length reaches
-	nearby = time.Second      // and at most
-	far    = 36_000 * day     // how far a far one is: less than the longest duration, so that it can be told
 )
 
 // call is one way of calling an operation.

@@ -2,6 +2,7 @@ package model
 
 import (
 	"slices"
+	"time"
 	"unicode/utf8"
 
 	"github.com/fsmgen/fsmgen/spec"
@@ -24,6 +25,9 @@ type classes struct {
 	into     map[*spec.Input][]*spec.Field // that take it
 	ordered  bool                          // some fact compares two times, none of them the clock
 	reach    bool                          // some fact adds a length to a time, or takes two times apart
+	spans    []int64                       // the lengths in such facts, in microseconds
+
+	bounds, distances []time.Duration // of instants from the clock
 }
 
 // theActor stands for whoever calls.
@@ -138,6 +142,7 @@ func classify(m *spec.Machine) *classes {
 		}
 	}
 	c.measure(m)
+	c.lay()
 	return c
 }
 
@@ -283,6 +288,13 @@ func (c *classes) sum(names []spec.Term) {
 	}
 	for _, t := range names {
 		n := node(t)
+		switch {
+		case !timed:
+		case t.Kind == spec.TermSpan:
+			c.spans = append(c.spans, t.Int)
+		case n != nil && !isTime(t):
+			c.spans = append(c.spans, lengthsOf(n)...)
+		}
 		if timed && (n == nil || isTime(t)) {
 			if n != nil {
 				c.compared[c.root(n)] = true

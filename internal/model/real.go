@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/fsmgen/fsmgen/internal/interp"
-	"github.com/fsmgen/fsmgen/spec"
 )
 
 // teller gives the steps of a trace real instants and real calls. Every record
@@ -78,20 +77,16 @@ func (r *teller) instant(i int, at time.Time, seen interp.Record) time.Time {
 	return low.Add(high.Sub(low) / 2)
 }
 
-// pass moves the clock of record i behind the times of it that a step passes, shortly before
-// those that come near, and far behind those that are long over.
+// pass moves the clock of record i behind the times of it that a step passes, or to where it sees
+// them at another distance.
 func (r *teller) pass(i int, s Step) {
 	r.clock(i)
-	move := func(fields []*spec.Field, by time.Duration) {
-		for _, f := range fields {
-			if v := r.records[i].Value(r.t.m, f); v.Kind == interp.KindTime && r.clocks[i].Before(v.AsTime().Add(by)) {
-				r.clocks[i] = v.AsTime().Add(by)
-			}
+	for _, x := range s.nearer {
+		v := r.records[i].Value(r.t.m, x.field)
+		if at := v.AsTime().Add(-x.to); v.Kind == interp.KindTime && r.clocks[i].Before(at) {
+			r.clocks[i] = at
 		}
 	}
-	move(s.passed, tick)
-	move(s.soon, -nearby/2)
-	move(s.gone, far)
 }
 
 // like returns a real record as the checker sees it, at the clock of record i.

@@ -27,9 +27,7 @@ type Step struct {
 	gaveUp *spec.Effect
 	call   interp.Call
 	seen   interp.Record // the record before, as the checker sees it
-	passed []*spec.Field // movePass: the times that are over
-	soon   []*spec.Field // movePass: that are about to come
-	gone   []*spec.Field // movePass: that are long over
+	nearer []moved       // movePass: the times that are over, or nearer
 }
 
 // violation tells how the state at i is reached, and what goes wrong there.
@@ -143,17 +141,22 @@ func (c *checker) step(m move, from, to *state) Step {
 func (s *Step) stood(p *pools, f *spec.Field, before, after interp.Value) string {
 	switch {
 	case passes(before, after):
-		s.passed = append(s.passed, f)
+		s.nearer = append(s.nearer, moved{f, -tick})
 		return f.Name + " passes"
-	case !p.reach || p.ordered || before.Kind != interp.KindTime:
-	case after.AsTime().After(epoch):
-		s.soon = append(s.soon, f)
-		return f.Name + " comes near"
-	default:
-		s.gone = append(s.gone, f)
-		return f.Name + " is long ago"
+	case !p.reach || before.Kind != interp.KindTime || p.distance(before.AsTime()) == p.distance(after.AsTime()):
+		return ""
 	}
-	return ""
+	s.nearer = append(s.nearer, moved{f, p.distances[p.distance(after.AsTime())]})
+	if after.AsTime().After(epoch) {
+		return f.Name + " comes nearer"
+	}
+	return f.Name + " is longer ago"
+}
+
+// moved is an instant that is at another distance from the clock.
+type moved struct {
+	field *spec.Field
+	to    time.Duration
 }
 
 // passes reports whether an instant that was to come is past.

@@ -2,6 +2,7 @@ package prove
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/fsmgen/fsmgen/internal/omega"
@@ -167,10 +168,16 @@ func (p *problem) backoff(b *spec.Backoff, read reader) value {
 	if p.together(&v, []value{base, longest}); v.absent || v.opaque {
 		return v
 	}
+	n := read(b.By)
+	key := fmt.Sprint(base.num, base.off, base.sum, longest.num, longest.off, longest.sum, n.num, n.off)
+	if num, known := p.grown[key]; known { // the same length, wherever it stands
+		v.num = num
+		return v
+	}
 	v.num = p.number(spec.KindDuration)
+	p.grown[key] = v.num
 	p.assume(compare(v, longest, 0))
 	p.assume(anyOf(compare(base, v, 0), same(v, longest)))
-	n := read(b.By)
 	if b.Base.Kind != spec.TermSpan || b.Max.Kind != spec.TermSpan {
 		p.vague = true
 		p.assume(anyOf(n.atLeast(1), same(v, base), same(v, longest)))

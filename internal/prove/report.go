@@ -76,6 +76,9 @@ func (w *work) failed(s *part, branch *spec.Branch, to *spec.State, record after
 	case v == undecided:
 		f.Message = strings.Replace(f.Message, " can leave ", " may leave ", 1) + ", which was not decided"
 		f.Related = append(f.Related, spec.Related{Pos: pos, Message: "the facts around it have too many cases to decide; it may hold"})
+	case s.vague:
+		f.Message = strings.Replace(f.Message, " can leave ", " may leave ", 1) + ", which was not decided"
+		f.Related = append(f.Related, spec.Related{Pos: pos, Message: "a back-off between ends that are no constants is known in part; it may hold"})
 	case s.untold(): // the solution does not tell what those numbers are
 	default:
 		f.Example = w.example(s, to, record, sol)
@@ -127,7 +130,8 @@ func (w *work) wayOut(s *part, branch *spec.Branch, to *spec.State, g goal, key 
 		return grownWithin(at)
 	}
 	if key == "set" && g.code == "FSM302" && at.Value.Kind == spec.ValueSum {
-		if guard := summed(g, at); guard != "" && branch == nil {
+		changed, _ := touched(&op.Effects, at.Value.Fields()) // a branch would read what the operation made of it
+		if guard := summed(g, at); guard != "" && (branch == nil || changed != "") {
 			return fmt.Sprintf("require a guard with `when: %s`", guard)
 		} else if guard != "" && len(branch.When) > 0 {
 			return fmt.Sprintf("add `%s` to `when` of %s", guard, where)

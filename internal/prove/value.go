@@ -50,6 +50,7 @@ type problem struct {
 	words  map[string]int64
 	texts  map[string]int // the numbers that stand for texts of the file
 	large  map[int64]int  // the numbers that stand for constants beyond the limit
+	grown  map[string]int // the numbers that stand for back-offs, by their ends and counters
 	vague  bool           // some number is not known as well as the interpreter knows it
 
 	sets    int
@@ -81,7 +82,7 @@ func newProblem(m *spec.Machine, op *spec.Operation, words map[string]int64) *pr
 	return &problem{
 		m: m, op: op, words: words, nums: make([]number, 1),
 		fields: map[*spec.Field]value{}, inputs: map[*spec.Input]value{},
-		texts: map[string]int{}, large: map[int64]int{}, filled: map[int]int{}, fillers: map[int]value{}, members: map[member]int{},
+		texts: map[string]int{}, large: map[int64]int{}, grown: map[string]int{}, filled: map[int]int{}, fillers: map[int]value{}, members: map[member]int{},
 	}
 }
 

@@ -37,9 +37,18 @@ func Micros(o driver.Optional[time.Duration]) driver.Optional[int64] {
 // OfMicros is the inverse of Micros.
 func OfMicros(o driver.Optional[int64]) driver.Optional[time.Duration] {
 	if n, ok := o.Get(); ok {
-		return driver.Some(time.Duration(n) * time.Microsecond)
+		return driver.Some(Length(n))
 	}
 	return driver.Optional[time.Duration]{}
+}
+
+// Length returns a length of microseconds; one that no record holds is negative, so that Check
+// finds it.
+func Length(micros int64) time.Duration {
+	if d, ok := length(micros); ok {
+		return d
+	}
+	return -1
 }
 
 // Duration reads a length that must be there.

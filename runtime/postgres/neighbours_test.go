@@ -1,8 +1,8 @@
 package postgres_test
 
 import (
+	crand "crypto/rand"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net/url"
 	"strings"
@@ -12,7 +12,6 @@ import (
 	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
 	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
@@ -37,7 +36,7 @@ type neighbour struct {
 
 func newNeighbour(t *testing.T) *neighbour {
 	d := newDepot(t, pgtest.DSN(t))
-	n := &neighbour{depot: d, role: "app_" + strings.ToLower(driver.NewID()[:8]) + fmt.Sprint(len(t.Name()))}
+	n := &neighbour{depot: d, role: "app_" + strings.ToLower(crand.Text()[:12])}
 	n.run(t, `CREATE ROLE "`+n.role+`" LOGIN; GRANT ALL ON ALL TABLES IN SCHEMA public TO "`+n.role+`"`)
 	t.Cleanup(func() { d.db.Exec(`DROP OWNED BY "` + n.role + `"; DROP ROLE "` + n.role + `"`) })
 	u, err := url.Parse(d.dsn)

@@ -185,9 +185,9 @@ func (c *Check) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &all); err != nil {
 		return err
 	}
-	c.Interval = time.Duration(all.Interval) * time.Microsecond
+	c.Interval = fsmimpl.Length(all.Interval)
 	c.Limit = fsmimpl.OfMicros(all.Limit)
-	c.Grace = time.Duration(all.Grace) * time.Microsecond
+	c.Grace = fsmimpl.Length(all.Grace)
 	c.Took = fsmimpl.OfMicros(all.Took)
 	return nil
 }
