@@ -39,7 +39,7 @@ func (n *names) number(kind spec.Kind, v int64) operand {
 // backoff is a length that grows with a counter.
 func (s scope) backoff(b *spec.Backoff, of func(spec.Term) operand) operand {
 	base, longest := of(b.Base), of(b.Max)
-	o := plain(spec.KindDuration, nil, fmt.Sprintf("%s(%s, %s, %s)", s.n.of("fsm.Backoff"), base.val, longest.val,
+	o := plain(spec.KindDuration, nil, fmt.Sprintf("%s(%s, %s, %s)", s.n.of("fsmimpl.Backoff"), base.val, longest.val,
 		of(spec.Term{Kind: spec.TermField, Field: b.By}).val))
 	if base.here == absent || longest.here == absent {
 		o.here = absent

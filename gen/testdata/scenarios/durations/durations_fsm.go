@@ -372,14 +372,14 @@ func (c *Check) Fail(now time.Time) (Event, error) {
 	if now.Before(c.StartedAt.Add(c.Interval)) {
 		return Event{}, c.refuseGuard("fail", "slow_enough", "", ErrSlowDown, "now", now, "started_at", c.StartedAt, "interval", c.Interval)
 	}
-	if !fsmimpl.InYears(now.Add(fsm.Backoff(10*time.Second, time.Hour, c.Attempts))) {
+	if !fsmimpl.InYears(now.Add(fsmimpl.Backoff(10*time.Second, time.Hour, c.Attempts))) {
 		return Event{}, c.refuseRule("fail", fsm.ErrOverflow, "retry_at")
 	}
 	if c.Attempts == math.MaxInt64 {
 		return Event{}, c.refuseRule("fail", fsm.ErrOverflow, "attempts")
 	}
 	next := *c
-	next.RetryAt = fsm.Some(now.Add(fsm.Backoff(10*time.Second, time.Hour, c.Attempts)))
+	next.RetryAt = fsm.Some(now.Add(fsmimpl.Backoff(10*time.Second, time.Hour, c.Attempts)))
 	next.Attempts++
 	return c.step("fail", EventFail, &next, StateWaiting, now)
 }
