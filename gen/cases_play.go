@@ -105,7 +105,11 @@ func (s search) playTo(x tried, beside []interp.Record, trigger string, gives en
 	p.performed(m, p.out.Events)
 	for len(next.Outbox) > 0 {
 		d := next.Outbox[0]
-		out, then, refusal := interp.Outcome{}, next, (*interp.Refusal)(nil)
+		var (
+			out     interp.Outcome
+			then    interp.World
+			refusal *interp.Refusal
+		)
 		if d.Effect.Failed != nil && d.Effect.Name == gives.effect && p.gives.effect == "" {
 			p.gives = gives
 			out, then, refusal = interp.GiveUp(m, next, d, gives.problem, c.At)

@@ -199,14 +199,6 @@ func effectNames(list []*spec.Effect) (names []string) {
 	return names
 }
 
-// rawOrQuoted is a text in Go, readable where it holds quotes.
-func rawOrQuoted(text string) string {
-	if strings.ContainsAny(text, `"\`) {
-		return rawText(text)
-	}
-	return strconv.Quote(text)
-}
-
 // changed is what an event changes, behind it.
 func (w *caseWriter) changed(r, next interp.Record) string {
 	if text := w.changes(r, next); text != "" {
@@ -581,14 +573,6 @@ func (e *testEmitter) groups(w *caseWriter) {
 	}
 	e.line("}")
 	e.line("")
-}
-
-// rawText is a text of JSON in Go.
-func rawText(text string) string {
-	if strings.Contains(text, "`") {
-		return strconv.Quote(text)
-	}
-	return "`" + text + "`"
 }
 
 // ownMessage returns what a guard says beside its error: its message, when the

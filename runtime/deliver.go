@@ -387,7 +387,9 @@ func (m *Machine[R]) remove(ctx context.Context, d driver.Delivery, waits bool) 
 // settleThen is settle for an effect of op that next follows, for the problem when it gave up. It returns the outcome of what
 // followed, without events where an earlier try had done it. The record is locked
 // before the delivery, as by every write.
-func (m *Machine[R]) settleThen(ctx context.Context, d driver.Delivery, op, next *fsmimpl.Operation[R], requestID, problem string) (out Outcome[R], err error) {
+func (m *Machine[R]) settleThen(
+	ctx context.Context, d driver.Delivery, op, next *fsmimpl.Operation[R], requestID, problem string,
+) (out Outcome[R], err error) {
 	var instead error // why nothing follows
 	u := m.unit(next, d.ID, requestID)
 	u.try = func(tx driver.Tx, _ bool) error {

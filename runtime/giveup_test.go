@@ -53,13 +53,15 @@ func newEnding(t *testing.T, store fsm.Store, attempts int, opts ...fsm.Option) 
 		},
 		"discard": func(op *fsmimpl.Operation[storetest.Parcel]) { op.GaveUp = discard },
 	})
-	opts = append([]fsm.Option{fsm.WithClock(func() time.Time { return x.now }), fsm.WithCallerTime(), fsm.WithDelivery(time.Minute, 1)}, opts...)
-	m, err := fsm.NewMachine(t.Context(), store, d, effects(func(ctx context.Context, _ fsm.Tx, _ storetest.Parcel, _ string, _ fsm.Event) error {
+	clock := fsm.WithClock(func() time.Time { return x.now })
+	opts = append([]fsm.Option{clock, fsm.WithCallerTime(), fsm.WithDelivery(time.Minute, 1)}, opts...)
+	perform := func(ctx context.Context, _ fsm.Tx, _ storetest.Parcel, _ string, _ fsm.Event) error {
 		if x.calls++; x.run != nil {
 			return x.run(ctx)
 		}
 		return x.fails
-	}), opts...)
+	}
+	m, err := fsm.NewMachine(t.Context(), store, d, effects(perform), opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +259,8 @@ func TestFailedNeedsACall(t *testing.T) {
 				op.Asks = []*fsmimpl.EffectInfo[storetest.Parcel]{&e}
 			},
 		})
-		if _, err := fsm.NewMachine(t.Context(), store, d, effects(nil)); err == nil || !strings.Contains(err.Error(), `gives up with "`+failed) {
+		_, err := fsm.NewMachine(t.Context(), store, d, effects(nil))
+		if err == nil || !strings.Contains(err.Error(), `gives up with "`+failed) {
 			t.Errorf("%s: %v", failed, err)
 		}
 	}

@@ -145,7 +145,7 @@ func TestFarByALength(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found = append(found, f.ID+" "+string(f.Check)+": "+f.Message)
+		found = append(found, f.ID+" "+f.Check+": "+f.Message)
 	}
 	want := "far far: due + weight is 2032-05-08T03:02:01Z: until then nothing fires release"
 	if len(found) != 1 || found[0] != want {

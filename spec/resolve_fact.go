@@ -73,7 +73,8 @@ func (r *resolver) term(a astTerm, sc scope) (Term, bool) {
 	case 0:
 		return r.nameTerm(t, a)
 	case TermBackoff:
-		return t, r.backoff(&t, a, sc)
+		bound := r.backoff(&t, a, sc)
+		return t, bound
 	case TermSum:
 		var ok bool
 		t.Parts, ok = r.sum(a.parts, a.text, sc)

@@ -78,7 +78,7 @@ func parseDuration(text string) (d time.Duration, problem string) {
 		if u.name != text[len(digits):] || err != nil || digits[0] < '1' || digits[0] > '9' {
 			continue
 		}
-		if n > int64(MaxSpan*int64(time.Microsecond))/int64(u.size) {
+		if n > MaxSpan*int64(time.Microsecond)/int64(u.size) {
 			return 0, fmt.Sprintf("%q is longer than 876000h, which are 100 years", text)
 		}
 		return time.Duration(n) * u.size, ""

@@ -436,10 +436,22 @@ func testInput[T any](c testCall, name string) T {
 	if at, ok := any(&v).(*time.Time); ok {
 		*at = testSent(*at)
 	}
-	if length, ok := any(&v).(*time.Duration); ok {
-		*length = testLength(*length)
+	if length, ok := any(&v).(*time.Duration); ok { // microseconds, and a part of one
+		const dust = 321 * time.Nanosecond
+		micros := int64(*length)
+		if *length = time.Duration(micros*1000) + dust; micros < 0 {
+			*length -= 2 * dust
+		}
 	}
 	return v
+}
+
+// testOptional returns an input that may be absent.
+func testOptional[T any](c testCall, name string) Optional[T] {
+	if _, sent := c.Inputs[name]; !sent {
+		return Optional[T]{}
+	}
+	return Optional[T]{value: testInput[T](c, name), ok: true}
 }
 
 // testObject reads the members of an object, with times as JSON has them.

@@ -62,23 +62,6 @@ func (p *testedPackage[R]) byName(t *testing.T, c *testCase, was, want R, answer
 	}
 }
 
-// testOptional returns an input that may be absent.
-func testOptional[T any](c testCall, name string) Optional[T] {
-	if _, sent := c.Inputs[name]; !sent {
-		return Optional[T]{}
-	}
-	return Optional[T]{value: testInput[T](c, name), ok: true}
-}
-
-// testLength is a number of microseconds as a caller has a length: finer than what records keep.
-func testLength(micros time.Duration) time.Duration {
-	const dust = 321 * time.Nanosecond
-	if micros < 0 {
-		return micros*time.Microsecond - dust
-	}
-	return micros*time.Microsecond + dust
-}
-
 // testSend puts an input beside others, a word as its text where it has one.
 func testSend[T any](c testCall, inputs map[string]any, name string, optional bool) {
 	if _, sent := c.Inputs[name]; optional && !sent {

@@ -160,3 +160,30 @@ func TestRefusal(t *testing.T) {
 		t.Errorf("the values are %q, want %q", got, want)
 	}
 }
+
+// A length is kept in whole microseconds, and one that grows is never longer than it may be.
+func TestLengths(t *testing.T) {
+	t.Parallel()
+	if got := cutDuration(Some(1500 * time.Nanosecond)); got != Some(time.Microsecond) || cutDuration(Optional[time.Duration]{}).Present() {
+		t.Errorf("1500ns is cut to %v", got)
+	}
+	if got := microsOf(Some(2 * time.Second)); got != Some(int64(2_000_000)) || microsOf(Optional[time.Duration]{}).Present() {
+		t.Errorf("2s are %v microseconds", got)
+	}
+	if got := ofMicros(Some(int64(2_000_000))); got != Some(2*time.Second) || ofMicros(Optional[int64]{}).Present() {
+		t.Errorf("2 000 000 microseconds are %v", got)
+	}
+	for _, tt := range []struct {
+		base, longest time.Duration
+		n             int64
+		want          time.Duration
+	}{
+		{10 * time.Second, time.Hour, 0, 10 * time.Second}, {10 * time.Second, time.Hour, 3, 80 * time.Second},
+		{10 * time.Second, time.Hour, 9, time.Hour}, {10 * time.Second, time.Hour, 1 << 62, time.Hour},
+		{time.Minute, time.Second, 0, time.Second}, {0, time.Second, 5, 0}, {time.Second, maxDuration, 1 << 40, maxDuration},
+	} {
+		if got := backoff(tt.base, tt.longest, tt.n); got != tt.want {
+			t.Errorf("%v to %v after %d is %v, want %v", tt.base, tt.longest, tt.n, got, tt.want)
+		}
+	}
+}

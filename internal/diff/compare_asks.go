@@ -8,6 +8,8 @@ import (
 	"github.com/fsmgen/fsmgen/spec"
 )
 
+const droppedNow = "deliver what waits in the outbox before the change: a delivery that a step follows is dropped when its record goes on"
+
 const askedTwice = "deliver what waits in the outbox before the change; " +
 	"an effect that was delivered under the old key may come again under the new one"
 
@@ -91,7 +93,7 @@ func (c *comparison) ask(o, n *spec.Operation, a, b *spec.Effect) {
 	switch x, y := followWord(a.Then), followWord(b.Then); {
 	case x == y:
 	case !a.Waits():
-		c.report("FSM712", where, "deliver what waits in the outbox before the change: a delivery that a step follows is dropped when its record goes on",
+		c.report("FSM712", where, droppedNow,
 			"effect %s is followed by %s, it was followed by %s", b.Name, y, x)
 	default:
 		c.report("FSM710", where, "", "effect %s is followed by %s, it was followed by %s", b.Name, y, x)
@@ -104,17 +106,19 @@ func (c *comparison) ends(where at, a, b *spec.Effect) {
 	switch x, y := followWord(a.Failed), followWord(b.Failed); {
 	case x == y:
 	case !a.Waits() && b.Waits() && b.Then == nil:
-		c.report("FSM712", where, "deliver what waits in the outbox before the change: a delivery that a step follows is dropped when its record goes on",
+		c.report("FSM712", where, droppedNow,
 			"when effect %s gives up, %s follows; it never gave up", b.Name, y)
 	case a.Failed == nil:
 		c.report("FSM710", where, "", "when effect %s gives up, %s follows; it never gave up", b.Name, y)
 	case b.Failed == nil:
-		c.report("FSM710", where, "what waits in the outbox is tried until it succeeds", "effect %s never gives up, it gave up with %s", b.Name, x)
+		c.report("FSM710", where, "what waits in the outbox is tried until it succeeds",
+			"effect %s never gives up, it gave up with %s", b.Name, x)
 	default:
 		c.report("FSM710", where, "", "when effect %s gives up, %s follows, it was %s", b.Name, y, x)
 	}
 	if a.Failed != nil && b.Failed != nil && a.Attempts != b.Attempts {
-		c.report("FSM710", where, "it holds for what waits in the outbox, too", "effect %s is tried %s, it was tried %s", b.Name, often(b), often(a))
+		c.report("FSM710", where, "it holds for what waits in the outbox, too",
+			"effect %s is tried %s, it was tried %s", b.Name, often(b), often(a))
 	}
 }
 

@@ -32,7 +32,9 @@ func GiveUp(m *spec.Machine, w World, d Delivery, problem string, at time.Time) 
 }
 
 // settle takes a delivery out of the outbox, with the step that follows.
-func settle(m *spec.Machine, w World, d Delivery, at time.Time, next *spec.OperationRef, inputs map[string]Value) (Outcome, World, *Refusal) {
+func settle(
+	m *spec.Machine, w World, d Delivery, at time.Time, next *spec.OperationRef, inputs map[string]Value,
+) (Outcome, World, *Refusal) {
 	i := slices.IndexFunc(w.Outbox, func(o Delivery) bool { return o.ID == d.ID && o.Rev == d.Rev && o.N == d.N })
 	if i < 0 {
 		return Outcome{Record: w.Records[d.ID], Current: w.Records[d.ID], Replayed: true}, w, nil

@@ -26,7 +26,8 @@ func TestGiveUp(t *testing.T) {
 	s.does(s.call("charge", nil))
 	waiting := s.w.Outbox[0]
 	out, w, refusal := interp.GiveUp(s.m, s.w, waiting, "no answer", at(50))
-	if refusal != nil || out.Record.State.Name != "ready" || len(w.Outbox) != 0 || out.Record.Value(s.m, s.m.Field("problem")).Text != "no answer" {
+	if refusal != nil || out.Record.State.Name != "ready" || len(w.Outbox) != 0 ||
+		out.Record.Value(s.m, s.m.Field("problem")).Text != "no answer" {
 		t.Fatalf("gave up: %+v, outbox %v, %v", out, w.Outbox, refusal)
 	}
 	if e := out.Events[0]; e.Cause.Name != "charge" || e.RequestID != "sys:declined:2" || e.Inputs["error"].Text != "no answer" {

@@ -99,7 +99,8 @@ func TestGoTest(t *testing.T) {
 		{"fm001", naive, shipped(t, "execution"), "effect apply_result was applied 2 times for key"},
 		{"early", parse(t, "order.yaml", early), parse(t, "order.yaml", strings.Replace(early, ", trigger: [startup]", "", 1)), "ship was accepted before effect charge was performed"},
 		{"instants", parse(t, "claim.yaml", instants), parse(t, "claim.yaml", strings.Replace(instants, "in: [held]", "in: [held, used, over]", 1)), "effect burn was applied 2 times for key"},
-		{"gaveup", parse(t, "stamp.yaml", givenUp), parse(t, "stamp.yaml", strings.Replace(givenUp, "why == 'busy', to: ready", "why == 'busy', to: over", 1)), "effect burn was applied 2 times for key"},
+		{"gaveup", parse(t, "stamp.yaml", givenUp),
+			parse(t, "stamp.yaml", strings.Replace(givenUp, "why == 'busy', to: ready", "why == 'busy', to: over", 1)), "effect burn was applied 2 times for key"},
 	}
 	module := outside.New(t, "example.com/traces")
 	for _, tt := range tests {

@@ -125,7 +125,8 @@ func (c *checker) call(s *state, j int, op *spec.Operation, e edge, emit func(mo
 		v.wrong, v.what = e.wrong, wrongInvariant
 		return emit(v, nil)
 	}
-	if a, i := c.asks.waited(s.slots[j].wait); i >= 0 && s.slots[j].done&(1<<i) == 0 && a.effect.Then != nil && a.effect.Then.Operation == op {
+	if a, i := c.asks.waited(s.slots[j].wait); i >= 0 && s.slots[j].done&(1<<i) == 0 &&
+		a.effect.Then != nil && a.effect.Then.Operation == op {
 		v.wrong = fmt.Sprintf("%s comes before effect %s of %s was performed", op.Name, a.effect.Name, a.op.Name)
 		v.what, v.about = wrongOrder, a.effect
 		return emit(v, nil)
@@ -245,7 +246,8 @@ func (c *checker) environment(s *state, j int, emit func(move, *state) bool) boo
 		c.next.copyFrom(s)
 		c.perform(&v, &c.next, a.effect, c.t.locals[x.local])
 		c.next.slots[j].done |= 1 << i
-		if !emit(v, &c.next) || x.done&(1<<i) != 0 && !c.deliver(s, j, i, a, emit) || a.effect.Failed != nil && !c.giveUp(s, j, i, a, emit) {
+		if !emit(v, &c.next) || x.done&(1<<i) != 0 && !c.deliver(s, j, i, a, emit) ||
+			a.effect.Failed != nil && !c.giveUp(s, j, i, a, emit) {
 			return false
 		}
 	}

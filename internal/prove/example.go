@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -126,7 +127,8 @@ func (w *world) between(below, above string, nums []int64) []string {
 		for i, n := range nums {
 			name := prefix + letters(i, len(nums))
 			if 1 <= k && k <= 4 { // texts of one character, in a row
-				name = string([]rune(prefix)[0] + rune(i))
+				first, _ := utf8.DecodeRuneInString(prefix)
+				name = string(first + rune(i))
 			}
 			names[i] = w.spans[n].fitted(name)
 			good = good && names[i] > last

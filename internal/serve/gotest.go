@@ -111,7 +111,8 @@ func deliverAll(m *spec.Machine, w interp.World, step stepRequest, at time.Time)
 			return told, w, fmt.Errorf("each effect leads to another one, in an endless loop")
 		}
 		deliver := interp.Deliver
-		if ends := d.Effect.Failed != nil && told.Gave == "" && step.GaveUp != "" && d.ID == step.Record && d.Rev == step.Rev && d.N == step.N; ends {
+		its := d.ID == step.Record && d.Rev == step.Rev && d.N == step.N
+		if its && step.GaveUp != "" && d.Effect.Failed != nil && told.Gave == "" {
 			told.Gave = d.Effect.Name + ": " + step.GaveUp
 			deliver = func(m *spec.Machine, w interp.World, d interp.Delivery, at time.Time) (interp.Outcome, interp.World, *interp.Refusal) {
 				return interp.GiveUp(m, w, d, step.GaveUp, at)

@@ -265,7 +265,8 @@ func TestEffectGivesUp(t *testing.T) {
 		t.Errorf("after it gave up: %+v", v)
 	}
 	told := get[goTestView](t, h, "/api/machine/0/gotest", session("2026-01-01T09:01:00Z", steps...))
-	if want := `GivesUp: "charge_card: no money", Leads: "delivered", Is: map[string]string{"r1": "refused@3"}`; !strings.Contains(told.GoTest, want) {
+	want := `GivesUp: "charge_card: no money", Leads: "delivered", Is: map[string]string{"r1": "refused@3"}`
+	if !strings.Contains(told.GoTest, want) {
 		t.Errorf("the test lacks %s:\n%s", want, told.GoTest)
 	}
 	h = page(t, Options{Files: []string{"../../specs/task.yaml"}})

@@ -18,9 +18,9 @@ tells them apart.`,
 	},
 	{
 		Code: "FSM111", Name: "only a delivery leaves a state", Severity: spec.Warning, Run: onlyDelivered, Allow: true,
-		Doc: `The state is left by ` + "`then`" + ` of an effect alone, and the effect has no ` + "`failed`" + `. It is tried until it succeeds. Where the receiver
-says no for good, or the work kills its process, the record stays in the state. Name the step that follows when the effect gives up, or
-let a trigger or an operator leave the state.`,
+		Doc: `The state is left by ` + "`then`" + ` of an effect alone, and the effect has no ` + "`failed`" + `. It is
+tried until it succeeds. Where the receiver says no for good, or the work kills its process, the record stays in the state. Name the step
+that follows when the effect gives up, or let a trigger or an operator leave the state.`,
 	},
 }
 
@@ -43,7 +43,8 @@ func onlyDelivered(p *Pass) {
 				pos: v.To.Pos, mark: v.To.Name, related: also(e.Then.Pos, "%s follows effect %s", e.Then.Operation.Name, e.Name),
 				hint: "name a step under `failed` of effect " + e.Name + ", or let a trigger or an operator leave " + v.To.Name +
 					"; where the effect always succeeds in the end, write `allow: {FSM111: <why>}` on " + v.To.Name,
-			}, "only %s leaves %s, when effect %s has succeeded: while it fails, the record stays there", e.Then.Operation.Name, v.To.Name, e.Name)
+			}, "only %s leaves %s, when effect %s has succeeded: while it fails, the record stays there",
+				e.Then.Operation.Name, v.To.Name, e.Name)
 		}
 	}
 }

@@ -88,13 +88,13 @@ func (x *Effects) ended() bool {
 
 // onlyGaveUp reports whether an error of Deliver says that effects gave up, and nothing else.
 func onlyGaveUp(err error) bool {
-	if several, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // each of them is looked at
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		return !slices.ContainsFunc(several.Unwrap(), func(err error) bool { return !onlyGaveUp(err) })
 	}
 	var effect *fsm.EffectError
 	if !errors.As(err, &effect) {
 		return false
 	}
-	_, gaveUp := effect.Err.(*fsm.GiveUpError) //nolint:errorlint // one that gave up and stays says more
+	_, gaveUp := effect.Err.(*fsm.GiveUpError)
 	return gaveUp
 }

@@ -201,8 +201,8 @@ func (c claim) told(x wrong) bool {
 	return c.f.Code == "FSM304" || c.f.Code == "FSM203" || slices.Contains(c.from, from) && c.to == x.to
 }
 
-// real reports whether the example of a finding goes wrong.
-func real(m *spec.Machine, e *prove.Example) bool {
+// happens reports whether the example of a finding goes wrong.
+func happens(m *spec.Machine, e *prove.Example) bool {
 	w := &world{m: m, texts: []string{"a", "b", "bb", "c"}, now: e.Now.UnixMicro()}
 	note := func(d prove.Datum) {
 		if d.Present && d.Kind == spec.KindString {
@@ -314,7 +314,7 @@ func TestTheProofMissesNothing(t *testing.T) {
 					case c.f.Code == "FSM306":
 					case c.f.Example == nil:
 						sum.untold++
-					case !real(m, c.f.Example):
+					case !happens(m, c.f.Example):
 						// Between two texts of one length the proof sees more texts than there are.
 						sum.unreal++
 						t.Logf("seed %d: %s %s: its example does not go wrong\n%s%s", seed, c.f.Code, c.f.Message, shown(m, c.f.Example), src)

@@ -26,7 +26,8 @@ func (m *machine) givesUp(text string) string {
 		from := regexp.MustCompile(`(?m)^  ` + then + `:\n(?:    .*\n)*?    from: ([a-z_]+)\n`).FindStringSubmatch(text)
 		if from != nil && r.IntN(2) == 0 {
 			failed = then + "_ended"
-			steps = append(steps, fmt.Sprintf("  %s: {by: system, from: %s, to: same, input: {error: string}, set: {ended_why: input.error}}\n", failed, from[1]))
+			steps = append(steps, fmt.Sprintf("  %s: {by: system, from: %s, to: same, input: {error: string}, set: {ended_why: input.error}}\n",
+				failed, from[1]))
 		}
 		return strings.TrimSuffix(found, "}") + limit + ", failed: " + failed + "}"
 	})

@@ -164,7 +164,10 @@ func instant(text string) (time.Time, error) {
 // read reads one case.
 func (k *Cases) read(x fsmcases.Case) (Case, error) {
 	m := k.M
-	c := Case{Record: interp.NewRecord(m, recordID), Trigger: x.By == fsmcases.BySweep || x.By == fsmcases.ByStartup, NoStore: x.NoStore, GivesUp: x.GivesUp, Tries: x.Tries}
+	c := Case{
+		Record: interp.NewRecord(m, recordID), Trigger: x.By == fsmcases.BySweep || x.By == fsmcases.ByStartup,
+		NoStore: x.NoStore, GivesUp: x.GivesUp, Tries: x.Tries,
+	}
 	op := m.Operation(x.Do)
 	if op == nil {
 		return c, fmt.Errorf("the machine has no operation %q", x.Do)

@@ -71,4 +71,3 @@ func (w *World) postpone(d interp.Delivery, x wait, now time.Time) {
 	x.due = now.Add(min(firstWait<<min(x.attempts-1, 10), longestWait))
 	w.waits[at(d)] = x
 }
-
