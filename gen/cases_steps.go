@@ -154,7 +154,7 @@ func stands(m *spec.Machine, f *spec.Fact, before, after interp.Record) string {
 		}
 	}
 	if k := f.Left.Field; f.Op == spec.Eq || f.Op == spec.Ne {
-		if k != nil && slices.Contains([]spec.Kind{spec.KindInt, spec.KindCounter, spec.KindSequence, spec.KindTime, spec.KindDuration}, k.Type.Kind) {
+		if k != nil && (isNumber(k.Type.Kind) || k.Type.Kind == spec.KindTime || k.Type.Kind == spec.KindDuration) {
 			less := *f
 			less.Op = spec.Lt
 			text += fmt.Sprint(" ", interp.Keeps(m, &less, before, after))

@@ -132,7 +132,8 @@ func lookups(m *spec.Machine) []lookup {
 						name = append(name, t.By.Name)
 					}
 				}
-				all = append(all, lookup{why: "the sweeper asks what is due for " + o.Name, name: name, order: []spec.Order{{FieldRef: spec.FieldRef{Field: t.After}}},
+				order := []spec.Order{{FieldRef: spec.FieldRef{Field: t.After}}}
+				all = append(all, lookup{why: "the sweeper asks what is due for " + o.Name, name: name, order: order,
 					states: from, present: []*spec.Field{t.After}, due: true, by: t.By, byID: true})
 			}
 		}

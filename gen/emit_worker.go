@@ -23,7 +23,8 @@ type workShape struct {
 // plain reports whether the machine has the shape that the generated tests know: a pick
 // of one state, a beat there that is told until when, and no other inputs.
 func (w *workShape) plain() bool {
-	return w.beat != nil && w.extend != nil && !isLength(w.extend) && !isLength(w.claim) && len(w.ends) == 1 && slices.Contains(states(w.beat.From), w.ends[0]) && w.lease == 0 && !w.asks()
+	return w.beat != nil && w.extend != nil && !isLength(w.extend) && !isLength(w.claim) && len(w.ends) == 1 &&
+		slices.Contains(states(w.beat.From), w.ends[0]) && w.lease == 0 && !w.asks()
 }
 
 // isLength reports whether an input says for how long, and not until when.

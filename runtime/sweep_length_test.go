@@ -151,7 +151,8 @@ func TestFarByALength(t *testing.T) {
 	if len(found) != 1 || found[0] != want {
 		t.Errorf("got %q, want %q", found, want)
 	}
-	if _, _, err := audit.Redact(t.Context(), m, "near", audit.RedactOptions{Fields: []string{"weight"}, Actor: "ann", Reason: "asked"}); err == nil {
+	erase := audit.RedactOptions{Fields: []string{"weight"}, Actor: "ann", Reason: "asked"}
+	if _, _, err := audit.Redact(t.Context(), m, "near", erase); err == nil {
 		t.Error("the length was erased")
 	}
 }

@@ -189,12 +189,14 @@ func TestPlanOfDeadlinesWithALength(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	run(`CREATE INDEX "parcel_due_late" ON "parcel" (` + tab.dialect.later(`"due"`, `"weight"`) + `) WHERE "_in_held"; PREPARE due AS ` + due.String())
+	run(`CREATE INDEX "parcel_due_late" ON "parcel" (` + tab.dialect.later(`"due"`, `"weight"`) + `) WHERE "_in_held"`)
+	run("PREPARE due AS " + due.String())
 	for _, mode := range []string{"force_generic_plan", "force_custom_plan"} {
 		run("SET plan_cache_mode = " + mode)
 		for _, fill := range []string{"SELECT", `ALTER TABLE parcel DISABLE TRIGGER USER; TRUNCATE parcel;
 			INSERT INTO parcel ("id", "state", "rev", "created_at", "updated_at", "lane", "weight", "holder", "due", "tags", "moves", "_in_held")
-			SELECT 'p' || i, 'held', 1, now(), now(), 'l', i, 'h', now() + i * interval '1 hour', '[]', 0, true FROM generate_series(1, 20000) AS i`, "ANALYZE parcel"} {
+			SELECT 'p' || i, 'held', 1, now(), now(), 'l', i, 'h', now() + i * interval '1 hour', '[]', 0, true
+			FROM generate_series(1, 20000) AS i`, "ANALYZE parcel"} {
 			run(fill)
 			plan := strings.Join(texts("EXPLAIN EXECUTE due(now() - interval '1 day', 1000)"), "\n")
 			if !strings.Contains(plan, "parcel_due_late") {

@@ -66,7 +66,9 @@ func laterCases() []struct {
 		{"present", driver.Query{Where: where(driver.OpPresent, nil)}, "a b c f g"},
 		{"either is absent", driver.Query{Where: where(driver.OpAbsent, nil)}, "d e"},
 		{"compared with what is absent", driver.Query{Where: where(driver.OpNe, nil)}, ""},
-		{"what all records have", driver.Query{Where: []driver.Cond{{Column: "created_at", By: "weight", Op: driver.OpLe, Value: instant.Add(time.Hour)}}}, "a b e"},
+		{"what all records have", driver.Query{
+			Where: []driver.Cond{{Column: "created_at", By: "weight", Op: driver.OpLe, Value: instant.Add(time.Hour)}},
+		}, "a b e"},
 		{"of states, with a limit", driver.Query{States: held, Where: where(driver.OpLe, at), Limit: 2}, "a b"},
 		{"beside the column alone", driver.Query{
 			Where: append(where(driver.OpGe, at), driver.Cond{Column: "due", Op: driver.OpLt, Value: at}),
@@ -77,7 +79,9 @@ func laterCases() []struct {
 		{"behind a tie", driver.Query{Order: up, After: "b", Behind: []any{at}}, "f c g d e"},
 		{"behind, descending", driver.Query{Order: down, After: "b", Behind: []any{at}}, "f a d e"},
 		{"behind an absent value", driver.Query{Order: up, After: "d", Behind: []any{nil}}, "e"},
-		{"behind, of what is due", driver.Query{States: held, Where: where(driver.OpLe, at), Order: up, After: "a", Behind: []any{instant.Add(90 * time.Minute)}}, "b f"},
+		{"behind, of what is due", driver.Query{
+			States: held, Where: where(driver.OpLe, at), Order: up, After: "a", Behind: []any{instant.Add(90 * time.Minute)},
+		}, "b f"},
 		{"in another order", driver.Query{Where: where(driver.OpLe, at), Order: []driver.Order{{Column: "due"}}}, "f a b"},
 	}
 }
@@ -104,7 +108,9 @@ var laterTests = []test{
 	}},
 	{"a time and a length of another kind", func(b *bench) {
 		b.deadlines()
-		for _, k := range []driver.Order{{Column: "weight", By: "weight"}, {Column: "due", By: "lane"}, {Column: "due", By: "created_at"}, {Column: "due", By: "nothing"}} {
+		for _, k := range []driver.Order{
+			{Column: "weight", By: "weight"}, {Column: "due", By: "lane"}, {Column: "due", By: "created_at"}, {Column: "due", By: "nothing"},
+		} {
 			b.view(func(r driver.Reader) error {
 				for _, q := range []driver.Query{
 					{Order: []driver.Order{k}}, {Where: []driver.Cond{{Column: k.Column, By: k.By, Op: driver.OpPresent}}},
