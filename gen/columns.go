@@ -70,22 +70,12 @@ func (r *rows) column(o operand, fromCall bool) string {
 // created returns the column that a field of a new record gets, or an error
 // when it is not known before the operation has decided.
 func (r *rows) created(o *spec.Operation, f *spec.Field) (string, error) {
-	for _, b := range o.Choose {
-		for _, a := range b.Effects.Set {
-			if a.Field == f {
-				return "", fmt.Errorf("field %s of %s makes a group, and a branch sets it; set it in the operation", f.Name, o.Name)
-			}
-		}
-	}
 	s := scope{n: r.n, caller: "c.Actor", changes: &changes{}, fresh: true}
 	for _, a := range o.Effects.Set {
 		if a.Field != f {
 			continue
 		}
-		switch {
-		case a.Value.ReadsNow():
-			return "", fmt.Errorf("field %s of %s makes a group, and it is set to the time of the call; set it to an input", f.Name, o.Name)
-		case a.Value.Input != nil && r.n.inputType(a.Value.Input) != r.n.fieldEnum(f):
+		if a.Value.Input != nil && r.n.inputType(a.Value.Input) != r.n.fieldEnum(f) {
 			return "", fmt.Errorf("field %s of %s makes a group, and it is set to an input with other words; give both the same words", f.Name, o.Name)
 		}
 		var v operand

@@ -426,26 +426,6 @@ func testSent(t time.Time) time.Time {
 	return t.Add(321 * time.Nanosecond).In(time.FixedZone("elsewhere", -5*3600))
 }
 
-// testInput returns an input: the zero value where the call does not send it.
-func testInput[T any](c testCall, name string) T {
-	var v T
-	if text, sent := c.Inputs[name]; sent && json.Unmarshal(text, &v) != nil {
-		var none T
-		return none // no word of an enum
-	}
-	if at, ok := any(&v).(*time.Time); ok {
-		*at = testSent(*at)
-	}
-	if length, ok := any(&v).(*time.Duration); ok { // microseconds, and a part of one
-		const dust = 321 * time.Nanosecond
-		micros := int64(*length)
-		if *length = time.Duration(micros*1000) + dust; micros < 0 {
-			*length -= 2 * dust
-		}
-	}
-	return v
-}
-
 // testOptional returns an input that may be absent.
 func testOptional[T any](c testCall, name string) Optional[T] {
 	if _, sent := c.Inputs[name]; !sent {

@@ -2,6 +2,7 @@ package purekit
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -77,4 +78,24 @@ func testSend[T any](c testCall, inputs map[string]any, name string, optional bo
 		}
 	}
 	inputs[name] = v
+}
+
+// testInput returns an input: the zero value where the call does not send it.
+func testInput[T any](c testCall, name string) T {
+	var v T
+	if text, sent := c.Inputs[name]; sent && json.Unmarshal(text, &v) != nil {
+		var none T
+		return none // no word of an enum
+	}
+	if at, ok := any(&v).(*time.Time); ok {
+		*at = testSent(*at)
+	}
+	if length, ok := any(&v).(*time.Duration); ok { // microseconds, and a part of one
+		const dust = 321 * time.Nanosecond
+		micros := int64(*length)
+		if *length = time.Duration(micros*1000) + dust; micros < 0 {
+			*length -= 2 * dust
+		}
+	}
+	return v
 }

@@ -428,26 +428,6 @@ func testSent(t time.Time) time.Time {
 	return t.Add(321 * time.Nanosecond).In(time.FixedZone("elsewhere", -5*3600))
 }
 
-// testInput returns an input: the zero value where the call does not send it.
-func testInput[T any](c testCall, name string) T {
-	var v T
-	if text, sent := c.Inputs[name]; sent && json.Unmarshal(text, &v) != nil {
-		var none T
-		return none // no word of an enum
-	}
-	if at, ok := any(&v).(*time.Time); ok {
-		*at = testSent(*at)
-	}
-	if length, ok := any(&v).(*time.Duration); ok { // microseconds, and a part of one
-		const dust = 321 * time.Nanosecond
-		micros := int64(*length)
-		if *length = time.Duration(micros*1000) + dust; micros < 0 {
-			*length -= 2 * dust
-		}
-	}
-	return v
-}
-
 // testObject reads the members of an object, with times as JSON has them.
 func testObject(text string) map[string]json.RawMessage {
 	members := map[string]json.RawMessage{}
@@ -654,4 +634,24 @@ func testSend[T any](c testCall, inputs map[string]any, name string, optional bo
 		}
 	}
 	inputs[name] = v
+}
+
+// testInput returns an input: the zero value where the call does not send it.
+func testInput[T any](c testCall, name string) T {
+	var v T
+	if text, sent := c.Inputs[name]; sent && json.Unmarshal(text, &v) != nil {
+		var none T
+		return none // no word of an enum
+	}
+	if at, ok := any(&v).(*time.Time); ok {
+		*at = testSent(*at)
+	}
+	if length, ok := any(&v).(*time.Duration); ok { // microseconds, and a part of one
+		const dust = 321 * time.Nanosecond
+		micros := int64(*length)
+		if *length = time.Duration(micros*1000) + dust; micros < 0 {
+			*length -= 2 * dust
+		}
+	}
+	return v
 }
