@@ -327,7 +327,7 @@ func (m *Machine[R]) delivery(ctx context.Context, d driver.Delivery) (deliveryJ
 		}
 		if job.effect.Waits() {
 			job.obsolete = row.Rev != d.Rev
-			if !job.obsolete { // what follows needs a sound record, or the effect would be repeated for ever
+			if !job.obsolete { // what follows needs a sound record, or the effect would be repeated without end
 				job.rec, job.err = m.load(m.byName[cmp.Or(job.effect.Then, job.effect.Failed)], &row)
 			}
 			return nil

@@ -109,7 +109,7 @@ type Retry uint8
 const (
 	// NoRetry: the same call will be refused again.
 	NoRetry Retry = iota
-	// ReadAgain: read the record and decide anew.
+	// ReadAgain: read the record and decide again.
 	ReadAgain
 	// SameCall: make the same call with the same request id again.
 	SameCall

@@ -203,7 +203,7 @@ func (m *Machine[R]) index() error {
 			after = after || !t.Startup && t.By == ""
 		}
 		if !after {
-			return fmt.Errorf("WithTrigger names %q, which has no `after` trigger with a span", name)
+			return fmt.Errorf("WithTrigger names %q, which has no `after` trigger with a constant length", name)
 		}
 		if plus < 0 {
 			return fmt.Errorf("WithTrigger of %q needs zero or more, not %v: nothing fires before its field; "+

@@ -22,8 +22,9 @@ const MaxAttempts = 1_000_000
 // ErrorInput is the input of a `failed` operation that the last error is handed to.
 const ErrorInput = "error"
 
-// mostError is the greatest length of an error that a `failed` operation gets.
-const mostError = 1024
+// mostError is the greatest length, in bytes, of an error that a `failed` operation gets: the
+// outbox keeps no more of one.
+const mostError = 1000
 
 // TakesError reports whether an input takes any error of an effect that gave up.
 func (in *Input) TakesError() bool {

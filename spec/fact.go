@@ -126,7 +126,8 @@ func (p *parser) parseFact(w word) *astFact {
 		f.op, rest = NotIn, rest[1:]
 	default:
 		if f.op = comparisons[op]; f.op == 0 {
-			return fail(how, apart(left.text.text+op), "expected a comparison, `is`, `in` or `covers` instead of %q", op)
+			hint := cmp.Or(apart(left.text.text+op), hintOfNegative(left.text.text, op))
+			return fail(how, hint, "expected a comparison, `is`, `in` or `covers` instead of %q", op)
 		}
 	}
 	if len(rest) == 0 {
@@ -136,7 +137,7 @@ func (p *parser) parseFact(w word) *astFact {
 		return noTerm(*bad)
 	}
 	if len(rest) > 0 {
-		return fail(rest[0], "", "%q is too much", rest[0].text)
+		return fail(rest[0], hintOfNegative(f.right.text.text, rest[0].text), "%q is too much", rest[0].text)
 	}
 	return f
 }
@@ -279,6 +280,8 @@ func (p *parser) parseValue(w word) astValue {
 		case spanFix(text) != "":
 			fix = spanFix(text)
 			hint = hintOfSpan(text)
+		case len(ts) == 1 && hintOfPart(ts, ts[0]) != "":
+			hint = hintOfPart(ts, ts[0])
 		case len(ts) == 1 && strings.HasPrefix(text, oldMark):
 			fix = strings.TrimPrefix(text, oldMark)
 			hint = oldHint(fix)

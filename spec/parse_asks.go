@@ -1,5 +1,7 @@
 package spec
 
+import "strconv"
+
 // asks reads effects under a key: one mapping, or a list of them.
 func (p *parser) asks(o *object, key string) []*astEffect {
 	n := o.node(key)
@@ -32,11 +34,6 @@ func (p *parser) asks(o *object, key string) []*astEffect {
 				more = append(more, EffectKey{at, key})
 			}
 		}
-		attempts, _ := eo.number("attempts", 1)
-		if attempts > MaxAttempts {
-			p.at(codeValue, eo.word("attempts"), "write a smaller number, or leave `attempts` out: then nothing limits them",
-				"%s: an effect is tried %d times at most", eo.at("attempts"), MaxAttempts)
-		}
 		list = append(list, &astEffect{
 			pos:    pos,
 			name:   eo.name("name"),
@@ -46,11 +43,27 @@ func (p *parser) asks(o *object, key string) []*astEffect {
 			thenAt: eo.keys["then"],
 			more:   more,
 
-			attempts:   int(attempts),
+			attempts:   eo.attempts(),
 			attemptsAt: eo.keys["attempts"],
 			failed:     eo.word("failed"),
 			failedAt:   eo.keys["failed"],
 		})
 	}
 	return list
+}
+
+// attempts reads how often an effect is tried; 0 without a limit, or where it cannot be read.
+func (o *object) attempts() int {
+	n := o.node("attempts")
+	if n == nil || n.kind != scalarNode || !n.plain || !numberForm.MatchString(n.text) {
+		v, _ := o.number("attempts", 1)
+		return int(v)
+	}
+	v, err := strconv.Atoi(n.text)
+	if err != nil || v < 1 || v > MaxAttempts {
+		o.p.at(codeValue, n.word(), "leave `attempts` out for no limit",
+			"%s: expected a number from 1 to %d instead of %s", o.at("attempts"), MaxAttempts, n.text)
+		return 0
+	}
+	return v
 }

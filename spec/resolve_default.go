@@ -176,6 +176,10 @@ func (v *Value) span(t Type, n *node) (problem, hint string) {
 	v.Kind = ValueSpan
 	v.Int, problem = parseSpan(n.text)
 	switch {
+	case n.text == "0" && *t.Min > 0:
+		return problem, "write a length within the bounds, such as `" + SpanText(*t.Min) + "`"
+	case n.text == "0":
+		return problem, "write `0s`"
 	case problem != "":
 		return problem, cmp.Or(hintOfSpan(n.text), spanHint)
 	case v.Int < *t.Min || v.Int > *t.Max:

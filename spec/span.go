@@ -88,17 +88,11 @@ func parseDuration(text string) (d time.Duration, problem string) {
 
 // parseSpans reads the bounds of a duration: `1s..1h` or `1s..`.
 func (p *parser) parseSpans(t *astType, w word, text string) {
-	hint := "write `duration`, `duration 1s..1h` or `duration 1s..`"
 	low, high, ok := strings.Cut(text, "..")
 	lo, problem := parseSpan(low)
 	hi, other := MaxSpan, ""
 	if high != "" {
 		hi, other = parseSpan(high)
-	}
-	for _, end := range []string{high, low} {
-		if meant := hintOfSpan(end); meant != "" {
-			hint = meant
-		}
 	}
 	bounds := func(text string) string {
 		if t.optional {
@@ -111,15 +105,17 @@ func (p *parser) parseSpans(t *astType, w word, text string) {
 		fix := bounds(low + "..")
 		p.at(codeUnknownType, w, "write `"+fix+"` or `"+bounds("0s.."+low)+"`", "cannot read the bounds of %q", fold(w.text))
 	case !ok:
+		hint, _ := spansHint(text, bounds)
 		p.at(codeUnknownType, w, hint, "cannot read the bounds of %q", fold(w.text))
 	case low == "" && high != "" && other == "":
 		fix := bounds("0s.." + high)
 		p.at(codeUnknownType, w, "write `"+fix+"`", "cannot read the bounds of %q", fold(w.text)).fix(w, fix)
 	case problem != "" || other != "":
-		if problem == "" {
-			problem = other
+		if problem == "" || low == "" {
+			problem = cmp.Or(other, "nothing stands around the `..`")
 		}
-		p.at(codeUnknownType, w, hint, "cannot read the bounds of %q: %s", fold(w.text), problem)
+		hint, fix := spansHint(text, bounds)
+		p.at(codeUnknownType, w, hint, "cannot read the bounds of %q: %s", fold(w.text), problem).fix(w, fix)
 	case hi < lo:
 		fix := bounds(high + ".." + low)
 		p.at(codeTogether, w, "write `"+fix+"`", "the bounds are reversed: %s is longer than %s", low, high).fix(w, fix)

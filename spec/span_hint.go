@@ -1,14 +1,18 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
 
 const (
 	spanHint    = "write a length such as 500ms, 90s, 5m, 2h or 7d"
+	unitHint    = "a length is a whole number and one of ms, s, m, h, d, such as 500ms, 90s, 5m, 2h or 7d"
+	typeHint    = "write `duration`, `duration 1s..1h` or `duration 1s..`"
 	backoffHint = "write e.g. `now + backoff 10s to 1h by attempts`: two lengths and a counter"
 )
 
@@ -24,6 +28,7 @@ var unitWords = map[string]string{
 var (
 	foreignSpan = regexp.MustCompile(`(?i)^([0-9]{1,9})\s*([a-z]+)$`)
 	plainNumber = regexp.MustCompile(`^[1-9][0-9]*$`)
+	likeSpan    = regexp.MustCompile(`^[0-9][0-9.]*\p{L}+$`)
 )
 
 // meantSpan is the length that a text stands for in another way of writing: `30 s`, `1h30m`
@@ -31,7 +36,7 @@ var (
 func meantSpan(text string) string {
 	if m := foreignSpan.FindStringSubmatch(text); m != nil {
 		unit := unitWords[strings.ToLower(m[2])]
-		if n, problem := parseSpan(m[1] + unit); problem == "" {
+		if n, problem := parseSpan(cmp.Or(strings.TrimLeft(m[1], "0"), "0") + unit); problem == "" {
 			return SpanText(n)
 		}
 		return ""
@@ -45,8 +50,8 @@ func meantSpan(text string) string {
 
 // spanFix is the length that a text stands for where it is written in another way; else empty.
 func spanFix(text string) string {
-	if meant := meantSpan(text); meant != text {
-		return meant
+	if _, problem := parseSpan(text); problem != "" {
+		return meantSpan(text)
 	}
 	return ""
 }
@@ -56,15 +61,82 @@ func hintOfSpan(text string) string {
 	meant := spanFix(text)
 	switch {
 	case plainNumber.MatchString(text):
+		if _, problem := parseSpan(text + "s"); problem != "" {
+			return "write 876000h at most"
+		}
 		return "name the unit: `" + text + "s` are seconds, `" + text + "m` minutes"
+	case meant != "":
+		return "write `" + meant + "`"
 	case spanForm.MatchString(text):
 		if _, problem := parseSpan(text); problem != "" {
 			return "write 876000h at most"
 		}
-	case meant != "":
-		return "write `" + meant + "`"
 	}
 	return ""
+}
+
+// hintOfNegative says how to write a length that has a sign, such as `-5m`, behind a word.
+func hintOfNegative(before, text string) string {
+	length, signed := strings.CutPrefix(text, "-")
+	switch {
+	case !signed || !spanForm.MatchString(length):
+		return ""
+	case before == "+":
+		return "write `- " + length + "` in the place of `+ " + text + "`"
+	case before == "-":
+		return "write `+ " + length + "` in the place of `- " + text + "`"
+	case before == "" || before == "backoff" || before == "to" || comparisons[before] != 0:
+		return "a length is never negative: take " + length + " off a time or a length, as in `ended - " + length + "`"
+	}
+	return "put `- " + length + "`, with a space on each side"
+}
+
+// meantEnd is an end of bounds in the way of this language, or empty; number: it lacks its unit.
+func meantEnd(text string) (end string, number bool) {
+	switch _, problem := parseSpan(text); {
+	case problem == "":
+		return text, false
+	case text == "0":
+		return "0s", false
+	case plainNumber.MatchString(text):
+		if _, problem = parseSpan(text + "s"); problem == "" {
+			return text + "s", true
+		}
+		return "", false
+	}
+	return meantSpan(text), false
+}
+
+// spansHint says how to write bounds that cannot be read. fix is the type that they
+// stand for, where only one is meant.
+func spansHint(text string, bounds func(string) string) (hint, fix string) {
+	low, high, two := strings.Cut(text, "..")
+	least, number := meantEnd(cmp.Or(low, "0s"))
+	most, other := "", false
+	if high != "" {
+		most, other = meantEnd(high)
+	}
+	switch {
+	case least == "":
+		return cmp.Or(hintOfSpan(low), typeHint), ""
+	case high != "" && most == "" && spanForm.MatchString(high):
+		return "write `" + bounds(least+"..") + "`: no length is above 876000h", ""
+	case high != "" && most == "":
+		return typeHint, ""
+	case !two && number:
+		return "name the unit, e.g. `" + bounds(least+"..") + "` or `" + bounds("0s.."+least) + "`", ""
+	case !two:
+		return "write `" + bounds(least+"..") + "` or `" + bounds("0s.."+least) + "`", ""
+	}
+	from, _ := parseSpan(least)
+	if to, _ := parseSpan(most); most != "" && to < from {
+		least, most = most, least
+	}
+	fix = bounds(least + ".." + most)
+	if number || other {
+		return "name the unit, e.g. `" + fix + "`", ""
+	}
+	return "write `" + fix + "`", fix
 }
 
 // hintOfPart says how to write a part of a sum that cannot be read. ts are all words of the text.
@@ -78,7 +150,14 @@ func hintOfPart(ts []lexeme, bad lexeme) string {
 			}
 		}
 	}
-	hint := hintOfSpan(bad.text)
+	before := ""
+	if i := slices.Index(ts, bad); i > 0 {
+		before = ts[i-1].text
+	}
+	hint := cmp.Or(hintOfSpan(bad.text), hintOfNegative(before, bad.text))
+	if _, problem := parseSpan(bad.text); hint == "" && likeSpan.MatchString(bad.text) && problem != "" {
+		hint = unitHint
+	}
 	if hint == "" && backoff {
 		hint = backoffHint
 	}

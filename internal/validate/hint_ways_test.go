@@ -546,7 +546,7 @@ var advice = regexp.MustCompile("^(" + strings.Join([]string{
 	"add a member", "add a counter", "add an operation", "add the operation", "change it in an operation", "compare ",
 	"correct `was`", "decide by", "declare the field", "fix ", "give a branch above", "give it a `when`",
 	"keep `terminal` when", "keep [a-z_]+ (out of|from)", "lead to", "let [a-z_]+ set fields",
-	"let an operation lead", "let it change", "let the operation be run", "make an operation of its own",
+	"let `failed` lead", "let an operation lead", "let it change", "let the operation be run", "make an operation of its own",
 	"make the input optional", "move the (`set`|rule)", "name a", "put a ", "read it",
 	"require a guard (on|that)", "promise (it before|in)", "require it there", "say with", "set ", "the field that says", "use the same",
 	"weaken the", "widen them", "write `(key|set|startup|x is)", "write (input|the character|the value where)",

@@ -153,7 +153,7 @@ func impossible(p *Pass, op *spec.Operation, f follower) {
 		case f.gaveUp && in.Name == spec.ErrorInput:
 			if !in.TakesError() {
 				p.report(at("write `"+spec.ErrorInput+": string` under `input` of "+next.Name),
-					"%s cannot take the last error as its input %s: it is a text of up to 1 KiB", next.Name, in.Name)
+					"%s cannot take the last error as its input %s: it is a text of up to 1000 bytes", next.Name, in.Name)
 			}
 		case !in.Type.Optional:
 			p.report(at("make the input optional, or set the field to a value that needs none"),
@@ -163,8 +163,8 @@ func impossible(p *Pass, op *spec.Operation, f follower) {
 				"a branch of %s refuses without the input %s, and %s", next.Name, in.Name, none)
 		}
 	}
-	if cycle := thenCycle(op, next); cycle != nil {
-		p.report(at("end the chain"), "the chain of `then` comes back: %s", strings.Join(cycle, " -> "))
+	if cycle := thenCycle(op, f); cycle != nil {
+		p.report(at(cycle.hint()), "the chain of %s comes back: %s", cycle.keys(), strings.Join(cycle.names, " -> "))
 	}
 	var states []string
 	for _, v := range op.Moves() {
@@ -183,28 +183,55 @@ func impossible(p *Pass, op *spec.Operation, f follower) {
 		"%s is not possible in %s, which %s leads to", next.Name, plural("state", states), op.Name)
 }
 
-// thenCycle returns the names of a chain that starts with the operation, goes on with another
-// one and comes back to the first, or nil. A cycle further on is reported at its own members.
-func thenCycle(op, next *spec.Operation) []string {
+// circle is a chain of steps that comes back to where it began.
+type circle struct {
+	names        []string
+	then, failed bool // what its steps stand under
+}
+
+// keys names what the steps stand under.
+func (c *circle) keys() string {
+	switch {
+	case !c.failed:
+		return "`then`"
+	case !c.then:
+		return "`failed`"
+	}
+	return "`then` and `failed`"
+}
+
+// hint says how the chain ends.
+func (c *circle) hint() string {
+	if !c.failed {
+		return "end the chain"
+	}
+	return "let `failed` lead to a state that a trigger leaves, such as `trigger: [after again_at]`: wait there, then try again"
+}
+
+// thenCycle returns the chain that starts with the operation, goes on with one that follows it
+// and comes back to the first, or nil. A cycle further on is reported at its own members.
+func thenCycle(op *spec.Operation, next follower) *circle {
 	seen := map[*spec.Operation]bool{}
-	var walk func(o *spec.Operation) []string
-	walk = func(o *spec.Operation) []string {
+	var walk func(f follower) *circle
+	walk = func(f follower) *circle {
+		o := f.ref.Operation
 		if o == op {
-			return []string{o.Name}
+			return &circle{names: []string{o.Name}, then: !f.gaveUp, failed: f.gaveUp}
 		}
 		if seen[o] {
 			return nil
 		}
 		seen[o] = true
-		for _, f := range followers(o) {
-			if rest := walk(f.ref.Operation); rest != nil {
-				return append([]string{o.Name}, rest...)
+		for _, later := range followers(o) {
+			if rest := walk(later); rest != nil {
+				return &circle{append([]string{o.Name}, rest.names...), rest.then || !f.gaveUp, rest.failed || f.gaveUp}
 			}
 		}
 		return nil
 	}
-	if rest := walk(next); rest != nil {
-		return append([]string{op.Name}, rest...)
+	c := walk(next)
+	if c != nil {
+		c.names = append([]string{op.Name}, c.names...)
 	}
-	return nil
+	return c
 }
