@@ -51,7 +51,8 @@ func (p *parser) parseFact(w word) *astFact {
 		if hint == "" {
 			hint = factHint
 		}
-		p.at(codeFact, at, hint, "cannot read the fact %q: %s", fold(w.text), fmt.Sprintf(format, args...)).fix(at, cmp.Or(meant[t.text], spanFix(t.text)))
+		p.at(codeFact, at, hint, "cannot read the fact %q: %s", fold(w.text), fmt.Sprintf(format, args...)).
+			fix(at, cmp.Or(meant[t.text], spanFix(t.text)))
 		return nil
 	}
 	ts := scan(w.text)
@@ -249,7 +250,8 @@ func (p *parser) parseValue(w word) astValue {
 		}
 		if bad != nil {
 			at := w.part(bad.at, utf8.RuneCountInString(bad.text), bad.text)
-			p.at(codeValue, at, cmp.Or(apart(bad.text), hintOfPart(ts, *bad), sumHint), "cannot read the sum %q: %q is no part of it", text, bad.text).
+			p.at(codeValue, at, cmp.Or(apart(bad.text), hintOfPart(ts, *bad), sumHint),
+				"cannot read the sum %q: %q is no part of it", text, bad.text).
 				fix(at, spanFix(bad.text))
 			return v
 		}
@@ -590,12 +592,4 @@ func alternativesOf(text string) []string {
 		}
 	}
 	return append(parts, text[start:])
-}
-
-// article puts "a" or "an" before a word.
-func article(word string) string {
-	if word != "" && strings.ContainsRune("aeio", rune(word[0])) {
-		return "an " + word
-	}
-	return "a " + word
 }

@@ -135,7 +135,7 @@ const (
 type Type struct {
 	Kind     Kind
 	Optional bool
-	Min, Max *int64       // KindInt: the bounds, KindString: those of its length in characters, KindDuration: in microseconds; nil where there is none
+	Min, Max *int64       // the bounds of an int, of a text's length in characters, of a duration in microseconds; nil: none
 	Values   []*EnumValue // KindEnum
 }
 

@@ -160,7 +160,8 @@ func (v *Value) number(t Type, n *node) (problem, hint string) {
 	v.Int, err = strconv.ParseInt(n.text, 10, 64)
 	switch {
 	case meantSpan(n.text) != "" && !numberForm.MatchString(n.text):
-		return strconv.Quote(n.text) + " is not a whole number", "for a length write `duration` for the type, and the default as `" + meantSpan(n.text) + "`"
+		return strconv.Quote(n.text) + " is not a whole number",
+			"for a length write `duration` for the type, and the default as `" + meantSpan(n.text) + "`"
 	case !n.plain || !numberForm.MatchString(n.text):
 		return strconv.Quote(n.text) + " is not a whole number", "write a whole number in decimal digits, without quotes"
 	case err != nil:

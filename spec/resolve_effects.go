@@ -215,7 +215,8 @@ func (r *resolver) value(o *Operation, a *astOperation, f *Field, t Type, v astV
 		if got.family() == t.Kind.family() {
 			return true
 		}
-		r.at(codeValue, v.text, cmp.Or(r.fitting(o, t, got, v), expected(t, o)), "%s is %s and does not fit field %s, %s", what, article(got.String()), f.Name, article(f.Type.Kind.String()))
+		r.at(codeValue, v.text, cmp.Or(r.fitting(o, t, got, v), expected(t, o)),
+			"%s is %s and does not fit field %s, %s", what, article(got.String()), f.Name, article(f.Type.Kind.String()))
 		return false
 	}
 	switch v.kind {

@@ -136,7 +136,8 @@ func (s *part) typed(branch *spec.Branch, read reader) []goal {
 			list = append(list, goal{
 				code: "FSM302", fields: []*spec.Field{f}, present: true,
 				condition: func() (formula, bool) { return anyOf(not(s.present(v)), within), !v.opaque }, accepted: acceptedBefore(a, f),
-				left: fmt.Sprintf("`%s` outside its bounds", f.Name), pos: f.Pos, related: fmt.Sprintf("%s is %s", f.Name, boundsText(f.Type.Kind, low, asked.Max)),
+				left: fmt.Sprintf("`%s` outside its bounds", f.Name), pos: f.Pos,
+				related: fmt.Sprintf("%s is %s", f.Name, boundsText(f.Type.Kind, low, asked.Max)),
 			})
 		}
 	}

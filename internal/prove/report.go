@@ -78,7 +78,8 @@ func (w *work) failed(s *part, branch *spec.Branch, to *spec.State, record after
 		f.Related = append(f.Related, spec.Related{Pos: pos, Message: "the facts around it have too many cases to decide; it may hold"})
 	case s.vague:
 		f.Message = strings.Replace(f.Message, " can leave ", " may leave ", 1) + ", which was not decided"
-		f.Related = append(f.Related, spec.Related{Pos: pos, Message: "a back-off between ends that are no constants is known in part; it may hold"})
+		const part = "a back-off between ends that are no constants is known in part; it may hold"
+		f.Related = append(f.Related, spec.Related{Pos: pos, Message: part})
 	case s.untold(): // the solution does not tell what those numbers are
 	default:
 		f.Example = w.example(s, to, record, sol)

@@ -82,7 +82,8 @@ func newProblem(m *spec.Machine, op *spec.Operation, words map[string]int64) *pr
 	return &problem{
 		m: m, op: op, words: words, nums: make([]number, 1),
 		fields: map[*spec.Field]value{}, inputs: map[*spec.Input]value{},
-		texts: map[string]int{}, large: map[int64]int{}, grown: map[string]int{}, filled: map[int]int{}, fillers: map[int]value{}, members: map[member]int{},
+		texts: map[string]int{}, large: map[int64]int{}, grown: map[string]int{},
+		filled: map[int]int{}, fillers: map[int]value{}, members: map[member]int{},
 	}
 }
 
