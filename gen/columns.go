@@ -55,6 +55,11 @@ func (r *rows) column(o operand, fromCall bool) string {
 		if fromCall {
 			return apply("driver.Time", "")
 		}
+	case spec.KindDuration:
+		if o.num != nil {
+			return fmt.Sprintf("int64(%d)", *o.num)
+		}
+		return apply("time.Duration.Microseconds", "Microseconds")
 	}
 	if optional {
 		return "fsmimpl.Column(" + o.opt + ")"
@@ -97,7 +102,7 @@ func (r *rows) created(o *spec.Operation, f *spec.Field) (string, error) {
 	switch v := s.stored(f); {
 	case v.here == absent:
 		return "nil", nil
-	case isNumber(f.Type.Kind):
+	case isNumber(f.Type.Kind), f.Type.Kind == spec.KindDuration:
 		return "int64(0)", nil
 	case f.Type.Kind == spec.KindEnum, f.Type.Kind == spec.KindString:
 		return `""`, nil
@@ -133,7 +138,7 @@ func microsOf(text string) int64 {
 // defaultColumn returns the code of a field's default as rows hold it.
 func defaultColumn(f *spec.Field) string {
 	switch v := f.Default; v.Kind {
-	case spec.ValueInt:
+	case spec.ValueInt, spec.ValueSpan:
 		return fmt.Sprintf("int64(%d)", v.Int)
 	case spec.ValueBool:
 		return strconv.FormatBool(v.Bool)
@@ -157,6 +162,6 @@ func kindName(k spec.Kind) string {
 	return map[spec.Kind]string{
 		spec.KindString: "KindString", spec.KindInt: "KindInt", spec.KindBool: "KindBool", spec.KindTime: "KindTime",
 		spec.KindJSON: "KindJSON", spec.KindCounter: "KindCounter", spec.KindSet: "KindSet",
-		spec.KindSequence: "KindSequence", spec.KindEnum: "KindEnum",
+		spec.KindSequence: "KindSequence", spec.KindEnum: "KindEnum", spec.KindDuration: "KindInt",
 	}[k]
 }
