@@ -308,7 +308,9 @@ func (t Type) Beyond(n int64) bool {
 }
 
 // Summed reports whether the type has the limit of sums.
-func (t Type) Summed() bool { return t.Kind != KindDuration && (t.Beyond(SumLimit+1) || t.Beyond(-SumLimit-1)) }
+func (t Type) Summed() bool {
+	return t.Kind != KindDuration && (t.Beyond(SumLimit+1) || t.Beyond(-SumLimit-1))
+}
 
 // Asked is the type without the limit of sums: its bounds are those of the file. Of a duration
 // that has none, it keeps that it is not negative.

@@ -12,7 +12,7 @@ import (
 var kinds = map[spec.Kind]driver.Kind{
 	spec.KindString: driver.KindString, spec.KindInt: driver.KindInt, spec.KindBool: driver.KindBool, spec.KindTime: driver.KindTime,
 	spec.KindJSON: driver.KindJSON, spec.KindCounter: driver.KindCounter, spec.KindSet: driver.KindSet,
-	spec.KindSequence: driver.KindSequence, spec.KindEnum: driver.KindEnum,
+	spec.KindSequence: driver.KindSequence, spec.KindEnum: driver.KindEnum, spec.KindDuration: driver.KindInt,
 }
 
 var (

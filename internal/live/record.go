@@ -80,6 +80,8 @@ func ValueOf(t spec.Type, v any) (interp.Value, error) {
 		switch t.Kind {
 		case spec.KindInt, spec.KindCounter, spec.KindSequence:
 			return interp.Int(v), nil
+		case spec.KindDuration:
+			return interp.Span(v), nil
 		}
 	case bool:
 		if t.Kind == spec.KindBool {
@@ -119,7 +121,7 @@ func Column(t spec.Type, v interp.Value) any {
 	switch v.Kind {
 	case interp.KindString, interp.KindJSON:
 		return v.Text
-	case interp.KindInt:
+	case interp.KindInt, interp.KindDuration:
 		return v.Num
 	case interp.KindBool:
 		return v.Num != 0
@@ -156,10 +158,10 @@ func ValueFromJSON(t spec.Type, raw json.RawMessage) (interp.Value, error) {
 			return interp.Absent, fmt.Errorf("%q is not a time; expected one like 2006-01-02T15:04:05.000000Z", s)
 		}
 		return interp.Time(at), nil
-	case spec.KindInt, spec.KindCounter, spec.KindSequence:
+	case spec.KindInt, spec.KindCounter, spec.KindSequence, spec.KindDuration:
 		var n int64
 		if wrong = json.Unmarshal(raw, &n); wrong == nil {
-			return interp.Int(n), nil
+			return ValueOf(t, n)
 		}
 	case spec.KindBool:
 		var b bool

@@ -20,6 +20,10 @@ const (
 	day       = 24 * time.Hour
 	pastUnit  = time.Hour  // between two instants of the past
 	aheadUnit = 1000 * day // between two instants to come: longer than any duration of a file
+
+	near   = time.Microsecond // how far a near instant is, which each length reaches
+	nearby = time.Second      // and at most
+	far    = 36_000 * day     // how far a far one is: less than the longest duration, so that it can be told
 )
 
 // call is one way of calling an operation.
@@ -134,6 +138,13 @@ func (p *pools) values(in *spec.Input) []interp.Value {
 		for _, n := range p.numbers(in) {
 			list = append(list, interp.Int(n))
 		}
+	case spec.KindDuration:
+		if r := p.root(in); len(p.ints[r]) == 0 && !p.keyed[r] {
+			return append(list, constant(t)) // it separates near times from far ones, as each length does
+		}
+		for _, n := range p.numbers(in) {
+			list = append(list, interp.Span(n))
+		}
 	}
 	return list
 }
@@ -182,6 +193,8 @@ func constant(t spec.Type) interp.Value {
 			return interp.Int(min(0, *t.Max))
 		}
 		return interp.Int(0)
+	case spec.KindDuration:
+		return interp.Span(min(max(int64(time.Hour/time.Microsecond), *t.Min), *t.Max))
 	case spec.KindCounter:
 		return interp.Int(0)
 	case spec.KindSequence:

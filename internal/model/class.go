@@ -23,6 +23,7 @@ type classes struct {
 	inFact   map[*spec.Input]bool
 	into     map[*spec.Input][]*spec.Field // that take it
 	ordered  bool                          // some fact compares two times, none of them the clock
+	reach    bool                          // some fact adds a length to a time, or takes two times apart
 }
 
 // theActor stands for whoever calls.
@@ -193,8 +194,14 @@ func (c *classes) assign(a spec.Assign) {
 		c.presence[a.Value.Field] = c.presence[a.Value.Field] || c.presence[a.Field]
 	case a.Value.Kind == spec.ValueSum:
 		for _, p := range a.Value.Parts {
-			if n := node(p.Term); n != nil {
-				c.join(a.Field, n)
+			for _, t := range p.Term.Names() {
+				n := node(t)
+				if n == nil {
+					continue
+				}
+				if isTime(t) == (a.Field.Type.Kind == spec.KindTime) && p.Term.Kind != spec.TermBackoff {
+					c.join(a.Field, n)
+				}
 				c.presence[n] = c.presence[n] || c.presence[a.Field]
 			}
 		}
@@ -251,10 +258,10 @@ func (c *classes) facts(facts []*spec.Fact) {
 		case left != nil && right != nil:
 			c.join(left, right)
 			c.ordered = c.ordered || isTime(f.Left) && isTime(f.Right)
-		case left != nil && f.Right.Kind == spec.TermInt:
+		case left != nil && (f.Right.Kind == spec.TermInt || f.Right.Kind == spec.TermSpan):
 			r := c.root(left)
 			c.ints[r] = append(c.ints[r], f.Right.Int)
-		case right != nil && f.Left.Kind == spec.TermInt:
+		case right != nil && (f.Left.Kind == spec.TermInt || f.Left.Kind == spec.TermSpan):
 			r := c.root(right)
 			c.ints[r] = append(c.ints[r], f.Left.Int)
 		case left != nil && f.Right.Kind == spec.TermText:
@@ -266,12 +273,25 @@ func (c *classes) facts(facts []*spec.Fact) {
 }
 
 // sum puts what is added, or compared with a sum, into one class: around its numbers, and around
-// 0 and 1, the sum may come to either side.
+// 0 and 1, the sum may come to either side. Times are no numbers: a length separates near ones
+// from those that are far.
 func (c *classes) sum(names []spec.Term) {
 	var first any
-	ints := []int64{0, 1}
+	timed, ints := false, []int64{0, 1}
+	if slices.ContainsFunc(names, func(t spec.Term) bool { return isTime(t) || t.Kind == spec.TermNow }) {
+		c.reach, timed, ints = true, true, nil
+	}
 	for _, t := range names {
 		n := node(t)
+		if timed && (n == nil || isTime(t)) {
+			if n != nil {
+				c.compared[c.root(n)] = true
+			}
+			if in, ok := n.(*spec.Input); ok {
+				c.inFact[in] = true
+			}
+			continue
+		}
 		if n == nil {
 			ints = append(ints, t.Int)
 			continue

@@ -76,7 +76,7 @@ func (c *checker) tell(trace []Step) []realStep {
 		i := s.Record - 1
 		switch s.kind {
 		case movePass:
-			r.pass(i, s.passed)
+			r.pass(i, s)
 		case movePerform: // a delivery performs and records at once
 			if last := n == len(trace)-1; last {
 				list = append(list, realStep{step: n})
@@ -138,7 +138,7 @@ func literal(v interp.Value, at func(time.Time) string) string {
 	switch v.Kind {
 	case interp.KindAbsent:
 		return "nil"
-	case interp.KindInt:
+	case interp.KindInt, interp.KindDuration:
 		return fmt.Sprintf("int64(%d)", v.Num)
 	case interp.KindBool:
 		return strconv.FormatBool(v.Num != 0)

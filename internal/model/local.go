@@ -327,6 +327,14 @@ func (t *table) times(r *interp.Record) (at []time.Time, set []func(time.Time)) 
 // other. The first `over` of those to come are past by now.
 func (t *table) settle(r *interp.Record, over int, held bool) {
 	at, set := t.times(r)
+	if t.pools.reach && !t.pools.ordered {
+		for i, v := range at {
+			if !held || !v.Equal(epoch) {
+				set[i](epoch.Add(distance(v)))
+			}
+		}
+		return
+	}
 	if !t.pools.ordered {
 		for i, v := range at {
 			switch {
@@ -359,6 +367,23 @@ func (t *table) settle(r *interp.Record, over int, held bool) {
 	}
 }
 
+// distances are where an instant is that facts add lengths to: long ago, just over, soon, or far
+// away. Time takes it from one to the one before.
+var distances = []time.Duration{-far, -near, near, far}
+
+// distance is which of them an instant has.
+func distance(v time.Time) time.Duration {
+	switch {
+	case v.After(epoch.Add(nearby)):
+		return far
+	case v.After(epoch):
+		return near
+	case v.Before(epoch.Add(-nearby)):
+		return -far
+	}
+	return -near
+}
+
 // passing lists what a record becomes when time goes on: the next instant
 // passes, or, where instants are compared with the clock only, any of them.
 func (t *table) passing(r interp.Record) []interp.Record {
@@ -366,6 +391,18 @@ func (t *table) passing(r interp.Record) []interp.Record {
 	next := r
 	next.Fields = slices.Clone(r.Fields)
 	at, set := t.times(&next)
+	if t.pools.reach && !t.pools.ordered {
+		for i, v := range at {
+			if n := slices.Index(distances, distance(v)); n > 0 {
+				set[i](epoch.Add(distances[n-1]))
+				one := next
+				one.Fields = slices.Clone(next.Fields)
+				list = append(list, one)
+				set[i](v)
+			}
+		}
+		return list
+	}
 	if !slices.ContainsFunc(at, func(v time.Time) bool { return v.After(epoch) }) {
 		return nil
 	}

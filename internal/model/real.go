@@ -78,24 +78,32 @@ func (r *teller) instant(i int, at time.Time, seen interp.Record) time.Time {
 	return low.Add(high.Sub(low) / 2)
 }
 
-// pass moves the clock of record i behind the given times of it.
-func (r *teller) pass(i int, fields []*spec.Field) {
+// pass moves the clock of record i behind the times of it that a step passes, shortly before
+// those that come near, and far behind those that are long over.
+func (r *teller) pass(i int, s Step) {
 	r.clock(i)
-	for _, f := range fields {
-		if v := r.records[i].Value(r.t.m, f); v.Kind == interp.KindTime && !r.clocks[i].After(v.AsTime()) {
-			r.clocks[i] = v.AsTime().Add(tick)
+	move := func(fields []*spec.Field, by time.Duration) {
+		for _, f := range fields {
+			if v := r.records[i].Value(r.t.m, f); v.Kind == interp.KindTime && r.clocks[i].Before(v.AsTime().Add(by)) {
+				r.clocks[i] = v.AsTime().Add(by)
+			}
 		}
 	}
+	move(s.passed, tick)
+	move(s.soon, -nearby/2)
+	move(s.gone, far)
 }
 
 // like returns a real record as the checker sees it, at the clock of record i.
 func (r *teller) like(i int, record interp.Record) uint16 {
-	shift := epoch.Sub(r.clocks[i])
+	shift := func(at time.Time) time.Time {
+		return time.UnixMicro(epoch.UnixMicro() - r.clocks[i].UnixMicro() + at.UnixMicro()).UTC()
+	}
 	seen := record
 	seen.Fields = slices.Clone(record.Fields)
 	at, set := r.t.times(&seen)
 	for k := range at {
-		set[k](at[k].Add(shift))
+		set[k](shift(at[k]))
 	}
 	return r.t.intern(seen)
 }

@@ -27,6 +27,8 @@ type Step struct {
 	call   interp.Call
 	seen   interp.Record // the record before, as the checker sees it
 	passed []*spec.Field // movePass: the times that are over
+	soon   []*spec.Field // movePass: that are about to come
+	gone   []*spec.Field // movePass: that are long over
 }
 
 // violation tells how the state at i is reached, and what goes wrong there.
@@ -120,15 +122,31 @@ func (c *checker) step(m move, from, to *state) Step {
 			continue // numbers are left out of the state
 		}
 		if m.kind == movePass {
-			if !passes(before.Fields[i], after.Fields[i]) {
+			s.What = s.stood(c.t.pools, f, before.Fields[i], after.Fields[i])
+			if s.What == "" {
 				continue // it only stands elsewhere among the others
 			}
-			s.passed = append(s.passed, f)
-			s.What = f.Name + " passes"
 		}
 		s.Changed = append(s.Changed, fmt.Sprintf("%s: %s -> %s", f.Name, show(before.Fields[i]), show(after.Fields[i])))
 	}
 	return s
+}
+
+// stood notes that an instant passes, or comes nearer or goes by, and says so.
+func (s *Step) stood(p *pools, f *spec.Field, before, after interp.Value) string {
+	switch {
+	case passes(before, after):
+		s.passed = append(s.passed, f)
+		return f.Name + " passes"
+	case !p.reach || p.ordered || before.Kind != interp.KindTime:
+	case after.AsTime().After(epoch):
+		s.soon = append(s.soon, f)
+		return f.Name + " comes near"
+	default:
+		s.gone = append(s.gone, f)
+		return f.Name + " is long ago"
+	}
+	return ""
 }
 
 // passes reports whether an instant that was to come is past.

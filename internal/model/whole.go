@@ -77,7 +77,7 @@ func (e *exactness) fact(f *spec.Fact) bool {
 	switch kind {
 	case spec.KindString:
 		return op == spec.Eq || op == spec.Ne || f.Left.Kind != spec.TermText && f.Right.Kind != spec.TermText // else texts between those of the file
-	case spec.KindInt, spec.KindCounter, spec.KindSequence:
+	case spec.KindInt, spec.KindCounter, spec.KindSequence, spec.KindDuration:
 		return node(f.Left) == nil || node(f.Right) == nil // else numbers are looked at that no constant separates
 	case spec.KindTime:
 		e.early = e.early || op == spec.Lt || op == spec.Ge

@@ -170,13 +170,13 @@ func (w *walk) step() {
 	switch v.kind {
 	case movePass:
 		after := w.c.t.locals[next.slots[i].local].record
-		var passed []*spec.Field
+		var s Step
 		for k, f := range w.m.Fields {
-			if passes(seen.Fields[k], after.Fields[k]) {
-				passed = append(passed, f)
+			if seen.Fields[k] != after.Fields[k] {
+				s.stood(w.c.t.pools, f, seen.Fields[k], after.Fields[k])
 			}
 		}
-		w.real.pass(i, passed)
+		w.real.pass(i, s)
 	case movePerform: // the world outside
 	case moveDeliver:
 		d := w.world.Outbox[slices.IndexFunc(w.world.Outbox, func(d interp.Delivery) bool { return d.ID == w.id(i) })]

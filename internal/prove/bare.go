@@ -22,14 +22,14 @@ func (w *work) bare(s *part, branch *spec.Branch, e *spec.Effects, taken []formu
 		}
 	}
 	for _, a := range e.Assigned() {
-		for _, p := range a.Value.Parts {
-			if p.Term.IsConst() {
+		for _, t := range (spec.Term{Kind: spec.TermSum, Parts: a.Value.Parts}).Names() {
+			if t.IsConst() {
 				continue
 			}
 			w.report.Obligations++
-			there := s.present(s.term(p.Term, s.field))
+			there := s.present(s.term(t, s.field))
 			if missing := []formula{not(there)}; s.can(missing, taken) {
-				w.absentPart(s, branch, a, p.Term, slices.Concat(missing, taken))
+				w.absentPart(s, branch, a, t, slices.Concat(missing, taken))
 				brought = append(brought, there)
 			}
 		}

@@ -130,6 +130,8 @@ func (p *problem) assigned(s spec.Assign) value {
 		v.off += micros(s.Value.Plus)
 	case spec.ValueInt:
 		v = p.constant(spec.KindInt, s.Value.Int)
+	case spec.ValueSpan:
+		v = p.constant(spec.KindDuration, s.Value.Int)
 	case spec.ValueBool:
 		v = constant(spec.KindBool, 0)
 		if s.Value.Bool {

@@ -34,7 +34,7 @@ type Datum struct {
 	Kind    spec.Kind
 	Present bool
 	Text    string // KindString, KindJSON (JSON text), KindEnum (the word)
-	Num     int64  // KindInt, KindCounter, KindSequence; KindBool as 0 or 1
+	Num     int64  // KindInt, KindCounter, KindSequence; KindDuration: microseconds; KindBool as 0 or 1
 	Time    time.Time
 	Members []string // KindSet, sorted
 }
@@ -358,6 +358,8 @@ func show(d Datum, matters bool) string {
 		return d.Text
 	case spec.KindBool:
 		return fmt.Sprint(d.Num != 0)
+	case spec.KindDuration:
+		return spec.SpanText(d.Num)
 	case spec.KindTime:
 		switch apart := d.Time.Sub(noon); {
 		case apart > 0:

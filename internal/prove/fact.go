@@ -37,6 +37,10 @@ func (p *problem) term(t spec.Term, read reader) value {
 		return p.text(spec.KindString, t.Const)
 	case spec.TermSum:
 		return p.plus(t.Parts, read)
+	case spec.TermSpan:
+		return p.constant(spec.KindDuration, t.Int)
+	case spec.TermBackoff:
+		return p.backoff(t.Backoff, read)
 	}
 	return value{opaque: true}
 }

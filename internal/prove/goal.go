@@ -119,7 +119,7 @@ func (s *part) typed(branch *spec.Branch, read reader) []goal {
 			if f.Type.Kind == spec.KindCounter {
 				low = new(int64)
 			}
-			if a.Value.Kind == spec.ValueInt || a.Value.Kind == spec.ValueText {
+			if a.Value.Kind == spec.ValueInt || a.Value.Kind == spec.ValueText || a.Value.Kind == spec.ValueSpan {
 				continue // a constant in the file: FSM015 speaks of it
 			}
 			if f.Type.HasLength() {
@@ -129,14 +129,14 @@ func (s *part) typed(branch *spec.Branch, read reader) []goal {
 					left:      fmt.Sprintf("`%s` outside its bounds", f.Name), pos: f.Pos, related: fmt.Sprintf("%s is %s", f.Name, f.Type),
 				})
 			}
-			if low == nil && asked.Max == nil || f.Type.Kind != spec.KindInt && f.Type.Kind != spec.KindCounter {
+			if low == nil && asked.Max == nil || f.Type.Kind != spec.KindInt && f.Type.Kind != spec.KindCounter && f.Type.Kind != spec.KindDuration {
 				continue
 			}
 			within := s.bounds(v, spec.Type{Min: low, Max: asked.Max})
 			list = append(list, goal{
 				code: "FSM302", fields: []*spec.Field{f}, present: true,
 				condition: func() (formula, bool) { return anyOf(not(s.present(v)), within), !v.opaque }, accepted: acceptedBefore(a, f),
-				left: fmt.Sprintf("`%s` outside its bounds", f.Name), pos: f.Pos, related: fmt.Sprintf("%s is %s", f.Name, boundsText(low, asked.Max)),
+				left: fmt.Sprintf("`%s` outside its bounds", f.Name), pos: f.Pos, related: fmt.Sprintf("%s is %s", f.Name, boundsText(f.Type.Kind, low, asked.Max)),
 			})
 		}
 	}
@@ -161,14 +161,14 @@ func acceptedBefore(a spec.Assign, f *spec.Field) bool {
 	return false
 }
 
-func boundsText(low, high *int64) string {
+func boundsText(k spec.Kind, low, high *int64) string {
 	switch {
 	case high == nil:
-		return fmt.Sprintf("at least %d", *low)
+		return "at least " + numberText(k, *low)
 	case low == nil:
-		return fmt.Sprintf("at most %d", *high)
+		return "at most " + numberText(k, *high)
 	}
-	return fmt.Sprintf("%d to %d", *low, *high)
+	return numberText(k, *low) + " to " + numberText(k, *high)
 }
 
 // taken lists the effects of one way through an operation.

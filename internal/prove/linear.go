@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/fsmgen/fsmgen/internal/omega"
@@ -118,21 +119,18 @@ func (s *state) numbers(want func(num int) int64) (rows []int, at []int64, v ver
 
 // plus is the value of a sum, which is there where all its parts are.
 func (p *problem) plus(parts []spec.Part, read reader) value {
-	v := value{kind: spec.KindInt}
-	var there []formula
-	for _, part := range parts {
+	v := value{kind: cmp.Or(spec.SumKind(parts), spec.KindInt)}
+	all := make([]value, len(parts))
+	for i, part := range parts {
 		x := p.term(part.Term, read)
-		v.absent, v.opaque = v.absent || x.absent, v.opaque || x.opaque
+		all[i] = x
 		v.off += part.Signed(x.off)
 		v.sum = append(v.sum, x.addends(part.Signed(1))...)
-		if x.maybe {
-			v.maybe, v.pres = true, x.pres
-			there = append(there, p.present(x))
-		}
 	}
+	p.together(&v, all)
 	switch v.sum = gathered(v.sum); {
 	case v.absent:
-		return value{kind: spec.KindInt, absent: true}
+		return value{kind: v.kind, absent: true}
 	case !small(v.off):
 		v.opaque = true
 	case len(v.sum) == 0:
@@ -140,12 +138,37 @@ func (p *problem) plus(parts []spec.Part, read reader) value {
 	case len(v.sum) == 1 && v.sum[0].factor == 1:
 		v.num, v.sum = v.sum[0].num, nil
 	}
+	return v
+}
+
+// together says that a value is there where all that it is made of is.
+func (p *problem) together(v *value, of []value) {
+	var there []formula
+	for _, x := range of {
+		v.absent, v.opaque = v.absent || x.absent, v.opaque || x.opaque
+		if x.maybe {
+			v.maybe, v.pres = true, x.pres
+			there = append(there, p.present(x))
+		}
+	}
 	if len(there) > 1 {
 		v.pres = p.atom()
 		is := formula{op: isTrue, v: v.pres}
 		p.assume(anyOf(not(is), all(there...)))
 		p.assume(anyOf(is, not(all(there...))))
 	}
+}
+
+// backoff is a length between its two ends: what it is at a count, a proof does not know.
+func (p *problem) backoff(b *spec.Backoff, read reader) value {
+	base, longest := p.term(b.Base, read), p.term(b.Max, read)
+	v := value{kind: spec.KindDuration}
+	if p.together(&v, []value{base, longest}); v.absent || v.opaque {
+		return v
+	}
+	v.num = p.number(spec.KindDuration)
+	p.assume(compare(v, longest, 0))
+	p.assume(anyOf(compare(base, v, 0), same(v, longest)))
 	return v
 }
 

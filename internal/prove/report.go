@@ -3,6 +3,7 @@ package prove
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/fsmgen/fsmgen/spec"
@@ -191,10 +192,10 @@ func summed(g goal, at spec.Assign) string {
 			asked.Min = new(int64)
 		}
 		if asked.Min != nil {
-			list = append(list, fmt.Sprintf("%s >= %d", sum, *asked.Min))
+			list = append(list, leastOf(at, *asked.Min))
 		}
 		if asked.Max != nil {
-			list = append(list, fmt.Sprintf("%s <= %d", sum, *asked.Max))
+			list = append(list, sum+" <= "+numberText(at.Field.Type.Kind, *asked.Max))
 		}
 		if len(list) == 1 {
 			return list[0]
@@ -370,4 +371,22 @@ func (f *Finding) After(m *spec.Machine) string {
 		return ""
 	}
 	return f.Example.record(m, f.Example.After)
+}
+
+// leastOf writes that what is set to a field is at least a number. Of a length between two
+// times it says which one comes first.
+func leastOf(at spec.Assign, least int64) string {
+	parts := at.Value.Parts
+	if at.Field.Type.Kind == spec.KindDuration && least == 0 && len(parts) == 2 && parts[1].Minus {
+		return parts[0].Term.Text + " >= " + parts[1].Term.Text
+	}
+	return at.Value.Text + " >= " + numberText(at.Field.Type.Kind, least)
+}
+
+// numberText writes a constant of a kind.
+func numberText(k spec.Kind, n int64) string {
+	if k == spec.KindDuration {
+		return spec.SpanText(n)
+	}
+	return strconv.FormatInt(n, 10)
 }

@@ -172,7 +172,7 @@ func (w *earlier) change(t spec.Term) (key string, at spec.Assign) {
 func (w *earlier) varies(t spec.Term) bool {
 	_, at := w.change(t)
 	switch at.Value.Kind {
-	case spec.ValueInt, spec.ValueBool, spec.ValueWord, spec.ValueText:
+	case spec.ValueInt, spec.ValueBool, spec.ValueWord, spec.ValueText, spec.ValueSpan:
 		return false
 	}
 	return !t.IsConst()
@@ -208,8 +208,6 @@ func (w *earlier) term(t spec.Term) (text string, ok bool) {
 		switch v := at.Value; v.Kind {
 		case spec.ValueInput, spec.ValueInputOrAbsent, spec.ValueInputOrReject:
 			return "input." + v.Input.Name, true
-		case spec.ValueNow:
-			return "now", v.Plus == 0
 		case spec.ValueInputOrSame, spec.ValueInputOrDefault:
 			return "", false
 		default:

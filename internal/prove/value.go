@@ -145,6 +145,8 @@ func (p *problem) fresh(t spec.Type) value {
 		p.assume(formula{op: atMost, y: v.num, c: -1})
 	case spec.KindInt:
 		p.assume(p.bounds(v, t))
+	case spec.KindDuration:
+		p.within(v.num, *t.Min, *t.Max)
 	case spec.KindString:
 		v.length = lengthOf(t)
 	}
@@ -310,7 +312,7 @@ func (p *problem) input(in *spec.Input) value {
 				continue
 			}
 			switch a.Field.Type.Kind {
-			case spec.KindInt:
+			case spec.KindInt, spec.KindDuration:
 				p.assume(anyOf(not(p.present(v)), p.bounds(v, a.Field.Type)))
 			case spec.KindCounter:
 				p.assume(anyOf(not(p.present(v)), v.atLeast(0)))

@@ -28,7 +28,7 @@ func Datum(t spec.Type, v interp.Value) any {
 	switch v.Kind {
 	case interp.KindAbsent:
 		return nil
-	case interp.KindInt:
+	case interp.KindInt, interp.KindDuration:
 		return v.Num
 	case interp.KindBool:
 		return v.Num != 0
@@ -72,7 +72,7 @@ func value(t spec.Type, v any) (interp.Value, error) {
 	case nil:
 		return interp.Absent, nil
 	case int64:
-		return interp.Int(v), nil
+		return number(t, v), nil
 	case bool:
 		return interp.Bool(v), nil
 	case time.Time:
@@ -84,6 +84,13 @@ func value(t spec.Type, v any) (interp.Value, error) {
 		return text(t, v), nil
 	}
 	return interp.Absent, fmt.Errorf("%T %v is no value of a row", v, v)
+}
+
+func number(t spec.Type, n int64) interp.Value {
+	if t.Kind == spec.KindDuration {
+		return interp.Span(n)
+	}
+	return interp.Int(n)
 }
 
 func text(t spec.Type, s string) interp.Value {
@@ -104,10 +111,10 @@ func read(t spec.Type, raw json.RawMessage) (interp.Value, error) {
 		return interp.Absent, nil
 	}
 	switch t.Kind {
-	case spec.KindInt, spec.KindCounter, spec.KindSequence:
+	case spec.KindInt, spec.KindCounter, spec.KindSequence, spec.KindDuration:
 		var n int64
 		err := json.Unmarshal(raw, &n)
-		return interp.Int(n), err
+		return number(t, n), err
 	case spec.KindBool:
 		return interp.Bool(string(raw) == "true"), nil
 	case spec.KindTime:
@@ -151,11 +158,11 @@ func Sent(c interp.Call) fsmcases.Call {
 // Another is a value of a type that is not v.
 func Another(t spec.Type, v interp.Value) interp.Value {
 	switch t.Kind {
-	case spec.KindInt, spec.KindCounter, spec.KindSequence:
+	case spec.KindInt, spec.KindCounter, spec.KindSequence, spec.KindDuration:
 		if t.Max != nil && v.Num >= *t.Max {
-			return interp.Int(v.Num - 1)
+			return number(t, v.Num-1)
 		}
-		return interp.Int(v.Num + 1)
+		return number(t, v.Num+1)
 	case spec.KindBool:
 		return interp.Bool(v.Num == 0)
 	case spec.KindTime:
