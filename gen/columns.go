@@ -85,6 +85,8 @@ func (r *rows) created(o *spec.Operation, f *spec.Field) (string, error) {
 		switch {
 		case a.Value.Kind == spec.ValueNow:
 			return "", fmt.Errorf("field %s of %s makes a group, and it is set to the time of the call; set it to an input", f.Name, o.Name)
+		case a.Value.Kind == spec.ValueSum && (f.Type.Kind == spec.KindTime || f.Type.Kind == spec.KindDuration):
+			return "", fmt.Errorf("field %s of %s makes a group, and it is set to a sum of times; set it to an input", f.Name, o.Name)
 		case a.Value.Input != nil && r.n.inputType(a.Value.Input) != r.n.fieldEnum(f):
 			return "", fmt.Errorf("field %s of %s makes a group, and it is set to an input with other words; give both the same words", f.Name, o.Name)
 		}

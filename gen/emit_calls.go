@@ -414,10 +414,8 @@ func (s *store) narrow(o *spec.Operation, pair func(string, jen.Code)) {
 		return
 	}
 	now := "_"
-	for _, f := range o.Next.Where {
-		if f.Left.Kind == spec.TermNow || f.Right.Kind == spec.TermNow {
-			now = "now"
-		}
+	if lookAtNow(spec.Leaves(o.Next.Where)) {
+		now = "now"
 	}
 	pair("Fits", jen.Func().Params(raw("j *%s, %s time.Time", s.n.Record, now)).Bool().Block(
 		jen.Return(raw(scope{n: s.n, caller: "c.Actor"}.facts(o.Next.Where).String())),

@@ -252,6 +252,10 @@ func inputNote(o *spec.Operation, in *spec.Input) string {
 		notes = append(notes, fmt.Sprintf("%d to %d characters", *lo, *hi))
 	case in.Type.Kind == spec.KindString && lo != nil:
 		notes = append(notes, fmt.Sprintf("at least %d characters", *lo))
+	case in.Type.Kind == spec.KindDuration:
+		if *lo > 0 || *hi < spec.MaxSpan {
+			notes = append(notes, "from "+spanWords(*lo)+" to "+spanWords(*hi))
+		}
 	case lo != nil && hi != nil:
 		notes = append(notes, fmt.Sprintf("from %d to %d", *lo, *hi))
 	case lo != nil && *lo == 0:

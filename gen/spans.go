@@ -68,7 +68,7 @@ func (s scope) timeSum(kind spec.Kind, parts []spec.Part, of func(spec.Term) ope
 		if p.Minus {
 			sign = " - "
 		}
-		if micros += sign + inGroup(inMicros(x).val); i == 0 {
+		if micros += sign + summand(inMicros(x).val); i == 0 {
 			micros = strings.TrimPrefix(micros, " + ")
 		}
 		switch {
@@ -77,9 +77,9 @@ func (s scope) timeSum(kind spec.Kind, parts []spec.Part, of func(spec.Term) ope
 		case x.kind == spec.KindTime:
 			times = append(times, x.val)
 		case lengths == "":
-			lengths = strings.TrimPrefix(strings.Replace(sign, " - ", "-", 1), " + ") + inGroup(x.val)
+			lengths = strings.TrimPrefix(strings.Replace(sign, " - ", "-", 1), " + ") + summand(x.val)
 		default:
-			lengths += sign + inGroup(x.val)
+			lengths += sign + summand(x.val)
 		}
 	}
 	most, least := spanBounds(parts)
@@ -104,8 +104,8 @@ func (s scope) timeSum(kind spec.Kind, parts []spec.Part, of func(spec.Term) ope
 	return o
 }
 
-// inGroup is code as an operand of + and -.
-func inGroup(code string) string {
+// summand is code as an operand of + and -.
+func summand(code string) string {
 	if binary(code, "+-") {
 		return "(" + code + ")"
 	}
