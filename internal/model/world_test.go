@@ -34,7 +34,7 @@ func TestWalksBesideTheInterpreter(t *testing.T) {
 		}
 		files[name] = string(b)
 	}
-	files["ordered"], files["labelled"] = ordered, labelled
+	files["ordered"], files["labelled"], files["reaching"] = ordered, labelled, reaching
 	for name, src := range files {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -56,6 +56,26 @@ func TestWalksBesideTheInterpreter(t *testing.T) {
 		})
 	}
 }
+
+// reaching adds lengths to a time, and takes it from the clock.
+const reaching = `
+fsm: 1
+machine: reaching
+entity: Reaching
+otherwise: reject
+fields: {limit: {type: duration 1s..1h, default: 30s}, tries: {type: counter, changed_by: [pause]}, beat: optional time, idle: optional duration}
+states: {idle: {absent: [beat]}, running: {present: [beat]}, late: {present: [beat, idle]}}
+guards:
+  in_time: {when: now < beat + limit, error: too_late}
+  waited: {when: now >= beat + backoff 1s to 1h by tries, error: too_soon}
+  behind: {when: now >= beat, error: clock}
+operations:
+  make: {creates: idle, set: {limit: input or default}}
+  begin: {from: idle, to: running, set: {beat: now}}
+  beat: {from: running, to: same, require: [in_time], set: {beat: now}}
+  lapse: {by: system, from: running, to: late, require: [behind], set: {idle: now - beat}, trigger: [after beat + limit]}
+  pause: {from: [running, late], to: idle, require: [waited], increment: [tries], clear: [beat, idle]}
+`
 
 // ordered compares times of a record with each other, and with inputs.
 const ordered = `

@@ -159,7 +159,8 @@ func (p *problem) together(v *value, of []value) {
 	}
 }
 
-// backoff is a length between its two ends: what it is at a count, a proof does not know.
+// backoff is a length that doubles with a counter from one end to the other. Between ends that
+// are no constants a proof knows what it is at first, and that it stays between them.
 func (p *problem) backoff(b *spec.Backoff, read reader) value {
 	base, longest := p.term(b.Base, read), p.term(b.Max, read)
 	v := value{kind: spec.KindDuration}
@@ -169,7 +170,21 @@ func (p *problem) backoff(b *spec.Backoff, read reader) value {
 	v.num = p.number(spec.KindDuration)
 	p.assume(compare(v, longest, 0))
 	p.assume(anyOf(compare(base, v, 0), same(v, longest)))
-	return v
+	n := read(b.By)
+	if b.Base.Kind != spec.TermSpan || b.Max.Kind != spec.TermSpan {
+		p.vague = true
+		p.assume(anyOf(n.atLeast(1), same(v, base), same(v, longest)))
+		return v
+	}
+	for k := int64(0); ; k++ {
+		length := b.Length(b.Base.Int, b.Max.Int, k)
+		is := same(v, constant(v.kind, length))
+		if length == b.Max.Int {
+			p.assume(anyOf(not(n.atLeast(k)), is))
+			return v
+		}
+		p.assume(anyOf(not(same(n, constant(n.kind, k))), is))
+	}
 }
 
 // addends are the numbers of a value, times a factor.

@@ -11,7 +11,7 @@ import (
 )
 
 // kinds are the types of the fields and inputs of random machines.
-var kinds = []string{"string", "int", "time", "bool", "enum", "json", "set"}
+var kinds = []string{"string", "int", "time", "bool", "enum", "json", "set", "duration"}
 
 // fieldsByKind and inputsByKind name what random machines have of each kind.
 // Those that end in o are optional, and those that begin with d have a default.
@@ -19,10 +19,11 @@ var (
 	fieldsByKind = map[string][]string{
 		"string": {"s1", "s2o", "s3o", "d1", "d2"}, "int": {"n1", "n2o", "n3", "c1", "c2", "q1"}, "time": {"t1", "t2o", "t3o"},
 		"bool": {"b1", "b2o"}, "enum": {"e1", "e2o"}, "json": {"j1o", "j2o"}, "set": {"m1", "m2"},
+		"duration": {"g1", "g2o", "g3", "dg"},
 	}
 	inputsByKind = map[string][]string{
 		"string": {"is", "iso"}, "int": {"ik", "iko"}, "time": {"it", "ito"},
-		"bool": {"ib", "ibo"}, "enum": {"ie", "ieo"}, "json": {"ij", "ijo"},
+		"bool": {"ib", "ibo"}, "enum": {"ie", "ieo"}, "json": {"ij", "ijo"}, "duration": {"ig", "igo"},
 	}
 )
 
@@ -53,10 +54,15 @@ fields:
   j2o: optional json
   m1: set
   m2: set
+  g1: duration
+  g2o: optional duration 500ms..2s
+  g3: duration 0s..3s
+  dg: {type: duration 500ms.., default: 1s}
 `
 
 const inputs = "    input: {is: string, iso: optional string 1..40, ik: int, iko: optional int, it: time, ito: optional time, ib: bool, ibo: optional bool, " +
-	"ie: red|green|blue, ieo: optional red|green|blue, ij: json, ijo: optional json}\n"
+	"ie: red|green|blue, ieo: optional red|green|blue, ij: json, ijo: optional json, " +
+	"ig: duration 0s..5s, igo: optional duration}\n"
 
 // writer writes one random machine.
 type writer struct {
@@ -83,6 +89,9 @@ func (w *writer) term(kind string, invariant bool) string {
 	case kind == "time" && n == 4:
 		return one(w, []string{"created_at", "updated_at"})
 	}
+	if invariant && kind == "duration" {
+		return one(w, []string{"g1", "g2o", "g3"}) // whatever the default is
+	}
 	return one(w, fieldsByKind[kind])
 }
 
@@ -94,6 +103,8 @@ func (w *writer) constant(kind string) string {
 		return one(w, []string{"true", "false"})
 	case "enum":
 		return one(w, []string{"red", "green", "blue"})
+	case "duration":
+		return w.span()
 	}
 	return ""
 }
@@ -127,7 +138,45 @@ func (w *writer) fact(invariant bool) string {
 			right = w.sum(func() string { return w.term(kind, invariant) })
 		}
 	}
+	if (kind == "time" || kind == "duration") && w.IntN(2) == 0 {
+		left = w.instant(kind, func(kind string) string { return w.term(kind, invariant) })
+		if w.IntN(4) == 0 {
+			right = w.instant(kind, func(kind string) string { return w.term(kind, invariant) })
+		}
+	}
 	return left + " " + one(w, ops) + " " + right
+}
+
+func (w *writer) span() string {
+	return one(w, []string{"0s", "500ms", "1s", "2s", "3s"})
+}
+
+// instant is a random sum that makes a time or a length.
+func (w *writer) instant(kind string, name func(kind string) string) string {
+	reach := func() string {
+		switch w.IntN(5) {
+		case 0, 1:
+			return one(w, []string{"500ms", "1s", "2s", "3s"})
+		case 2:
+			base, longest := one(w, []string{"500ms", "1s"}), one(w, []string{"2s", "3s"})
+			if w.IntN(8) == 0 {
+				base = name("duration")
+			}
+			if w.IntN(8) == 0 {
+				longest = name("duration")
+			}
+			return "backoff " + base + " to " + longest + " by " + one(w, []string{"c1", "c2"})
+		}
+		return name("duration")
+	}
+	signs := []string{" + ", " - "}
+	switch {
+	case kind == "time":
+		return name("time") + one(w, signs) + reach()
+	case w.IntN(2) == 0:
+		return name("time") + " - " + name("time")
+	}
+	return name("duration") + one(w, signs) + reach()
 }
 
 // sum is a random sum of names and a number.
@@ -180,7 +229,18 @@ func (w *writer) value(kind, field string, creation bool) string {
 		}
 		return w.sum(part)
 	}
+	if kind == "time" && !creation && w.IntN(3) == 0 || kind == "duration" && !creation && w.IntN(8) == 0 {
+		return w.instant(kind, func(kind string) string {
+			if kind == "time" {
+				return one(w, []string{"now", "now", "t1", "input.it", "t2o", "created_at"})
+			}
+			return one(w, []string{"g1", "g3", "dg", "input.ig", "g2o"})
+		})
+	}
 	for _, f := range fieldsByKind[kind] {
+		if kind == "duration" && w.IntN(6) > 0 {
+			continue // its bounds may be others
+		}
 		if !creation && f[0] != 'q' && (!w.optional(f) || w.optional(field)) {
 			ways = append(ways, f)
 		}
@@ -191,7 +251,7 @@ func (w *writer) value(kind, field string, creation bool) string {
 	case "time":
 		ways = append(ways, "now", "now + 1s")
 	default:
-		if c := w.constant(kind); c != "" && (kind != "int" || field != "n1" || c < "4" && c != "-1") {
+		if c := w.constant(kind); c != "" && (kind != "duration" || c == "1s" || c == "2s") && (kind != "int" || field != "n1" || c < "4" && c != "-1") {
 			ways = append(ways, c)
 		}
 	}
@@ -213,7 +273,7 @@ func (w *writer) effects(least int, creation bool) string {
 	var set, cleared, increment, add, reset, decrement, remove, counted []string
 	for _, kind := range kinds {
 		for _, f := range fieldsByKind[kind] {
-			if !creation && w.IntN(6) > 0 && least == 0 {
+			if !creation && (w.IntN(6) > 0 || kind == "duration" && w.IntN(2) == 0) && least == 0 {
 				continue
 			}
 			switch {
@@ -246,7 +306,7 @@ func (w *writer) effects(least int, creation bool) string {
 					cleared = append(cleared, f)
 				}
 			case creation && !w.optional(f):
-				set = append(set, f+": "+map[string]string{"string": "input", "int": "input", "time": one(w, []string{"input", "now"}), "bool": "input", "enum": "input"}[kind])
+				set = append(set, f+": "+map[string]string{"string": "input", "int": "input", "time": one(w, []string{"input", "now"}), "bool": "input", "enum": "input", "duration": "input"}[kind])
 			default:
 				set = append(set, f+": "+w.value(kind, f, creation))
 			}

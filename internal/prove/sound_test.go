@@ -3,6 +3,7 @@ package prove_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -44,6 +45,8 @@ func data(d prove.Datum) interp.Value {
 		return interp.Bool(d.Num != 0)
 	case spec.KindTime:
 		return interp.Time(d.Time)
+	case spec.KindDuration:
+		return interp.Span(d.Num)
 	}
 	return interp.Int(d.Num)
 }
@@ -99,7 +102,7 @@ func TestCounterexamplesAreReal(t *testing.T) {
 		}
 		for _, f := range prove.Machine(m).Findings {
 			if f.Example == nil {
-				if strings.HasPrefix(f.Code, "FSM3") {
+				if strings.HasPrefix(f.Code, "FSM3") && !vague.MatchString(src) {
 					t.Errorf("seed %d: %s has no example", seed, f.Message)
 				}
 				continue
@@ -122,6 +125,9 @@ func TestCounterexamplesAreReal(t *testing.T) {
 	t.Logf("examples replayed: %v", seen)
 }
 
+// vague is a length between ends that are no constants, which a proof knows in part.
+var vague = regexp.MustCompile(`backoff [a-z]|backoff \S+ to [a-z]`)
+
 // unreal says what is wrong with the example of a finding, or "".
 func unreal(m *spec.Machine, f prove.Finding) string {
 	before, d, refusal := replay(m, f.Example)
@@ -134,16 +140,20 @@ func unreal(m *spec.Machine, f prove.Finding) string {
 		}
 	}
 	if f.Code == "FSM304" {
-		in, _, _ := strings.Cut(strings.TrimPrefix(f.Message[strings.Index(f.Message, "`")+1:], "input."), "`")
-		if field := m.Field(in); field != nil && f.Example.Before[field].Present { // a part of a sum
-			return "the field is there"
+		named, _, _ := strings.Cut(f.Message[strings.Index(f.Message, "`")+1:], "`")
+		in, isInput := strings.CutPrefix(named, "input.")
+		if !isInput { // a part of a sum
+			if f.Example.Before[m.Field(in)].Present {
+				return "the field is there"
+			}
+			return ""
 		}
 		for i, v := range f.Example.Inputs {
 			switch {
 			case i.Name != in:
 			case v.Present:
 				return "the input is there"
-			case refusal != nil && refusal.Code != interp.CodeInvariant && !ofBranch(f.Example.Op, refusal):
+			case refusal != nil && refusal.Code != interp.CodeInvariant && refusal.Code != interp.CodeOverflow && !ofBranch(f.Example.Op, refusal):
 				return "refused: " + refusal.Error()
 			}
 		}
@@ -162,14 +172,14 @@ func unreal(m *spec.Machine, f prove.Finding) string {
 	}
 	must, should := broken(m, after, true), broken(m, after, false)
 	switch {
-	case refusal != nil && refusal.Code != interp.CodeInvariant:
+	case refusal != nil && refusal.Code != interp.CodeInvariant && refusal.Code != interp.CodeOverflow:
 		return "refused: " + refusal.Error()
 	case f.Code == "FSM203":
-		if refusal == nil || refusal.Name != "choose" {
+		if refusal == nil || refusal.Name != "choose" && refusal.Code != interp.CodeOverflow {
 			return "a branch is taken"
 		}
 		return ""
-	case refusal != nil && !slices.Contains(must, refusal.Name):
+	case refusal != nil && refusal.Code == interp.CodeInvariant && !slices.Contains(must, refusal.Name):
 		return "the interpreter finds " + refusal.Name + " broken, the record after breaks " + strings.Join(must, ", ")
 	case refusal == nil && !slices.Equal(d.Record.Fields, after.Fields):
 		return "the interpreter makes another record"
@@ -227,6 +237,8 @@ func guess(rnd *rand.Rand, t spec.Type) interp.Value {
 			}
 		}
 		return interp.Set(members...)
+	case spec.KindDuration:
+		return interp.Span(max(*t.Min, int64(rnd.IntN(7))*500_000))
 	case spec.KindSequence:
 		return interp.Int(int64(1 + rnd.IntN(3)))
 	case spec.KindCounter:
@@ -341,7 +353,7 @@ func TestProvenMachinesKeepTheirInvariants(t *testing.T) {
 				if len(broken(m, d.Record, true)) > 0 {
 					t.Errorf("seed %d: %s leads to a record that breaks %v", seed, c.Op.Name, broken(m, d.Record, true))
 				}
-			case refusal.Code == interp.CodeInvariant:
+			case refusal.Code == interp.CodeInvariant, refusal.Code == interp.CodeOverflow: // no guess is near to a limit
 				t.Errorf("seed %d: %v, but the proof of %s passed\nrecord %+v\ninputs %v\n%s", seed, refusal, c.Op.Name, r, c.Inputs, src)
 			}
 		})
@@ -436,8 +448,10 @@ func partsOf(op *spec.Operation, b *spec.Branch) []spec.Term {
 	for _, e := range effects {
 		for _, a := range e.Set {
 			for _, p := range a.Value.Parts {
-				if !p.Term.IsConst() {
-					list = append(list, p.Term)
+				for _, t := range (spec.Term{Kind: spec.TermSum, Parts: []spec.Part{p}}).Names() {
+					if !t.IsConst() {
+						list = append(list, t)
+					}
 				}
 			}
 		}

@@ -50,6 +50,7 @@ type problem struct {
 	words  map[string]int64
 	texts  map[string]int // the numbers that stand for texts of the file
 	large  map[int64]int  // the numbers that stand for constants beyond the limit
+	vague  bool           // some number is not known as well as the interpreter knows it
 
 	sets    int
 	filled  map[int]int // set -> the atom "it is not empty"
@@ -373,3 +374,6 @@ func (p *problem) text(k spec.Kind, text string) value {
 	p.texts[text] = v.num
 	return v
 }
+
+// untold reports whether a solution leaves open what some numbers are, so that no example is told.
+func (p *problem) untold() bool { return len(p.large) > 0 || p.vague }
