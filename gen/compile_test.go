@@ -34,7 +34,7 @@ func imports(t *testing.T) loaded {
 	all, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedExportFile},
 		runtimePath, runtimePath+"/audit", runtimePath+"/driver", runtimePath+"/fsmimpl", runtimePath+"/worker",
 		"github.com/fsmgen/fsmgen/internal/lab/enginetest", runtimePath+"/fsmcases", runtimePath+"/memstore",
-		"context", "database/sql", "database/sql/driver", "embed", "errors", "fmt", "iter", "math", "slices", "strconv", "testing", "time")
+		"context", "database/sql", "database/sql/driver", "embed", "encoding/json", "errors", "fmt", "iter", "math", "slices", "strconv", "testing", "time")
 	if err != nil {
 		t.Fatal(err)
 	}
