@@ -177,7 +177,11 @@ func operationMutants(m *spec.Machine, o *spec.Operation, add adder) {
 	}
 	without(&o.Triggers, func(i int) string { return o.Triggers[i].Text }, add, "drop the trigger")
 	for i := range o.Triggers {
-		if t := &o.Triggers[i]; t.After != nil {
+		switch t := &o.Triggers[i]; {
+		case t.After == nil:
+		case t.By != nil:
+			add(func() { t.By = nil }, "trigger %s: at once", t.Text)
+		default:
 			add(func() { t.Plus += time.Second }, "trigger %s: later", t.Text)
 			add(func() { t.Plus -= time.Second }, "trigger %s: earlier", t.Text)
 		}
@@ -325,6 +329,8 @@ func effectMutants(e *spec.Effects, add adder) {
 			add(func() { v.Int++ }, "%s: one more", e.Set[i].Field.Name)
 		case spec.ValueBool:
 			add(func() { v.Bool = !v.Bool }, "%s: the opposite", e.Set[i].Field.Name)
+		case spec.ValueSpan:
+			add(func() { v.Int++ }, "%s: one more", e.Set[i].Field.Name)
 		case spec.ValueSum:
 			sumMutants(&v.Parts, add, e.Set[i].Field.Name)
 		}
@@ -346,6 +352,19 @@ func sumMutants(parts *[]spec.Part, add adder, what string) {
 		}
 		if i > 0 {
 			add(change(func(p *spec.Part) { p.Minus = !p.Minus }), "%s: the other sign of %s in a sum", what, p.Term.Text)
+		}
+		if p.Term.Kind == spec.TermSpan {
+			more := change(func(p *spec.Part) { p.Term.Int, p.Term.Text = p.Term.Int+1000, spec.SpanText(p.Term.Int+1000) })
+			add(more, "%s: a millisecond more than %s in a sum", what, p.Term.Text)
+		}
+		if b := p.Term.Backoff; p.Term.Kind == spec.TermBackoff && b.Base.Kind == spec.TermSpan {
+			twice := change(func(p *spec.Part) {
+				longer := *b
+				longer.Base.Int, longer.Base.Text = 2*b.Base.Int, spec.SpanText(2*b.Base.Int)
+				p.Term.Backoff = &longer
+				p.Term.Text = "backoff " + longer.Base.Text + " to " + b.Max.Text + " by " + b.By.Name
+			})
+			add(twice, "%s: twice the first length of %s in a sum", what, p.Term.Text)
 		}
 		if p.Term.Kind == spec.TermInt {
 			more := change(func(p *spec.Part) { p.Term.Int, p.Term.Text = p.Term.Int+1, fmt.Sprint(p.Term.Int+1) })

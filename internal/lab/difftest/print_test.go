@@ -403,7 +403,7 @@ func orderWord(x spec.Order) string {
 }
 
 func typeWords(t spec.Type) string {
-	text := kindWords[t.Kind]
+	text, optional := kindWords[t.Kind], t.Optional
 	switch t.Kind {
 	case spec.KindInt:
 		text = "int"
@@ -420,10 +420,13 @@ func typeWords(t spec.Type) string {
 		if t.Max != nil {
 			text += fmt.Sprint(*t.Max)
 		}
+	case spec.KindDuration:
+		t.Optional = false
+		text = t.String()
 	case spec.KindEnum:
 		text = strings.Join(words(t.Values, func(v *spec.EnumValue) string { return v.Name }), "|")
 	}
-	if t.Optional {
+	if optional {
 		text = "optional " + text
 	}
 	return text
@@ -488,6 +491,8 @@ func valueWords(a spec.Assign) string {
 		return fmt.Sprint(v.Int)
 	case spec.ValueBool:
 		return fmt.Sprint(v.Bool)
+	case spec.ValueSpan:
+		return spec.SpanText(v.Int)
 	case spec.ValueSum:
 		return partWords(v.Parts)
 	}
@@ -497,6 +502,9 @@ func valueWords(a spec.Assign) string {
 func triggerWords(t spec.Trigger) string {
 	if t.Startup {
 		return "startup"
+	}
+	if t.By != nil {
+		return "after " + t.After.Name + " + " + t.By.Name
 	}
 	return "after " + t.After.Name + plus(t.Plus)
 }

@@ -25,6 +25,9 @@ func (m *machine) motifs() {
 	if r := beside(fmt.Sprint(m.extras, m.own, m.ops)); r.IntN(5) == 0 {
 		m.loans(r)
 	}
+	if r := beside(fmt.Sprint("spells", m.extras, m.own, m.ops)); r.IntN(5) == 0 {
+		m.spells(r)
+	}
 }
 
 // loans: a guard counts the records of somebody who is not stored in this one yet. Its names

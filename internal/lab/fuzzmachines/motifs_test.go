@@ -122,6 +122,25 @@ var motifs = map[string]func(m *spec.Machine) bool{
 	"a sum in an invariant": func(m *spec.Machine) bool {
 		return slices.ContainsFunc(m.Invariant, func(f *spec.Fact) bool { return f.Left.Kind == spec.TermSum })
 	},
+	"a length in a trigger": func(m *spec.Machine) bool {
+		return anyOperation(m, func(o *spec.Operation) bool {
+			return slices.ContainsFunc(o.Triggers, func(t spec.Trigger) bool { return t.By != nil })
+		})
+	},
+	"a length that grows": func(m *spec.Machine) bool {
+		return anyOperation(m, func(o *spec.Operation) bool {
+			return slices.ContainsFunc(o.Effects.Set, func(a spec.Assign) bool {
+				return slices.ContainsFunc(a.Value.Parts, func(p spec.Part) bool { return p.Term.Kind == spec.TermBackoff })
+			})
+		})
+	},
+	"an instant in a guard, and a length that is set": func(m *spec.Machine) bool {
+		return anyValue(m, spec.ValueSum) && anyOperation(m, func(o *spec.Operation) bool {
+			return anyFact(o, func(f *spec.Fact) bool {
+				return f.Right.Kind == spec.TermSum && spec.SumKind(f.Right.Parts) == spec.KindTime
+			})
+		})
+	},
 	"an input or the default": func(m *spec.Machine) bool { return anyValue(m, spec.ValueInputOrDefault) },
 	"an input or a refusal":   func(m *spec.Machine) bool { return anyValue(m, spec.ValueInputOrReject) },
 	"a `default`": func(m *spec.Machine) bool {
