@@ -14,6 +14,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/lab/campaign"
 	"github.com/fsmgen/fsmgen/internal/lab/outside"
+	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -122,6 +123,7 @@ func TestPackagesRun(t *testing.T) {
 		}
 		module.Write(filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path)), data)
 	}
+	module.Env = append(module.Env, "FSMGEN_POSTGRES_URL="+pgtest.DSN(t))
 	if out, err := module.Test("-vet=all", "./..."); err != nil {
 		t.Errorf("go test: %v\n%s", err, out)
 	}
