@@ -69,7 +69,7 @@ var planWords = map[string]struct {
 	minute                string // before a deadline: the column that the sweeper's index names
 	open                  bool   // the only index by states is of those that are not terminal
 }{
-	"sqlite":   {effect: "(effect=? AND due<?)", minute: "(", index: "USING INDEX ", state: "(state=?", counted: "(state=?", until: "<?", later: " + ", sorts: "TEMP B-TREE", filters: "TEMP B-TREE"},
+	"sqlite":   {effect: "(effect=? AND due<?)", minute: "(", index: "USING INDEX ", state: "(state=?", counted: "(state=?", until: "<?", later: `" + "`, sorts: "TEMP B-TREE", filters: "TEMP B-TREE"},
 	"postgres": {effect: "(effect = fresh.name) AND (due <= ", minute: "Index Cond: (_minute_", open: true, index: "Index Scan using ", until: " <= ", later: "interval '1 microsecond'", sorts: "Sort", filters: "Filter"},
 }
 
