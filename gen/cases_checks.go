@@ -102,7 +102,7 @@ func (s search) records(st *spec.State) []checked {
 	first := st == m.States[0]
 	ruled := s.ruled(st)
 	for _, f := range m.Fields {
-		number := f.Type.HasLength() || f.Type.Kind == spec.KindInt || f.Type.Kind == spec.KindCounter || f.Type.Kind == spec.KindSequence
+		number := f.Type.HasLength() || f.Type.Kind == spec.KindDuration || f.Type.Kind == spec.KindInt || f.Type.Kind == spec.KindCounter || f.Type.Kind == spec.KindSequence
 		if !ruled[f] && !(first && number) {
 			continue // its type is the same in all states, and only that of numbers and texts has bounds
 		}

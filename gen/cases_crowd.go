@@ -150,8 +150,9 @@ func (s search) own(r interp.Record, n int, in func(*spec.Field) bool) interp.Re
 		switch f.Type.Kind {
 		case spec.KindString:
 			v = interp.String(f.Type.Fitted(fmt.Sprintf("%s-%c", f.Name, 'a'+n)))
-		case spec.KindSequence, spec.KindInt:
-			v = interp.Int(r.Fields[i].Num + int64(n) + 1)
+		case spec.KindSequence, spec.KindInt, spec.KindDuration:
+			v = r.Fields[i]
+			v.Num += int64(n) + 1
 		default:
 			continue
 		}

@@ -233,6 +233,12 @@ func (s search) pool(x tried, t spec.Type, in *spec.Input, is func(spec.Term) bo
 					add(interp.Int(sum))
 				}
 			}
+		case interp.KindDuration:
+			for d := int64(-1); d <= 1; d++ {
+				if sum := v.Num + d; sum >= -2*spec.MaxSpan && sum <= 2*spec.MaxSpan { // others are none in Go
+					add(interp.Span(sum))
+				}
+			}
 		case interp.KindTime:
 			for d := -time.Microsecond; d <= time.Microsecond; d += time.Microsecond {
 				if at := v.AsTime().Add(d); at.Year() > 1 && at.Year() < 9999 { // the interpreter has the bounds of stores
@@ -298,6 +304,14 @@ func (s search) pool(x tried, t spec.Type, in *spec.Input, is func(spec.Term) bo
 		add(interp.Time(time.Time{}))
 		add(interp.Time(noon.Add(time.Hour)))
 		add(interp.Time(noon.Add(-time.Hour)))
+	case spec.KindDuration:
+		lo, hi := t.Min, t.Max
+		if in != nil {
+			lo, hi = inputBounds(x.call.Op, in)
+		}
+		add(interp.Span(0))
+		near(interp.Span(*lo))
+		near(interp.Span(*hi))
 	case spec.KindCounter:
 		near(interp.Int(0))
 		add(interp.Int(math.MaxInt64))
@@ -317,6 +331,9 @@ func (s search) pool(x tried, t spec.Type, in *spec.Input, is func(spec.Term) bo
 	for _, v := range leaving(x, is) {
 		add(v)
 	}
+	for _, v := range fullLength(m, x, is) {
+		near(v)
+	}
 	facts := factsAbout(m, x)
 	if x.call.Op != nil {
 		facts = s.view(x.call.Op).facts
@@ -330,6 +347,30 @@ func (s search) pool(x tried, t spec.Type, in *spec.Input, is func(spec.Term) bo
 		}
 		for _, v := range meeting(m, f, x, is) {
 			near(v)
+		}
+	}
+	return list
+}
+
+// fullLength lists what a part of a length that an operation sets would have to be for it to be
+// the longest one.
+func fullLength(m *spec.Machine, x tried, is func(spec.Term) bool) (list []interp.Value) {
+	if x.call.Op == nil {
+		return nil
+	}
+	for _, e := range allEffects(x.call.Op) {
+		for _, a := range e.Set {
+			if a.Value.Kind != spec.ValueSum || a.Field.Type.Kind != spec.KindDuration {
+				continue
+			}
+			all := interp.Term(m, spec.Term{Kind: spec.TermSum, Parts: a.Value.Parts}, x.before, x.call)
+			for _, p := range a.Value.Parts {
+				v := termValue(m, p.Term, x.before, x.call)
+				if is(p.Term) && all.Kind != interp.KindAbsent && v.Kind != interp.KindAbsent {
+					v.Num += p.Signed(spec.MaxSpan - all.Num)
+					list = append(list, v)
+				}
+			}
 		}
 	}
 	return list
@@ -368,16 +409,8 @@ func termValue(m *spec.Machine, t spec.Term, r interp.Record, c interp.Call) int
 		return interp.Word(t.Word.Name)
 	case spec.TermText:
 		return interp.String(t.Const)
-	case spec.TermSum:
-		total := interp.Int(0)
-		for _, p := range t.Parts {
-			v := termValue(m, p.Term, r, c)
-			if v.Kind == interp.KindAbsent {
-				return v
-			}
-			total.Num += p.Signed(v.Num)
-		}
-		return total
+	case spec.TermSum, spec.TermBackoff, spec.TermSpan:
+		return interp.Term(m, t, r, c)
 	}
 	return interp.Absent
 }
@@ -398,6 +431,7 @@ func meeting(m *spec.Machine, f *spec.Fact, x tried, is func(spec.Term) bool) []
 	if factor == 0 || left.Kind == interp.KindAbsent || right.Kind == interp.KindAbsent {
 		return nil
 	}
-	now := termValue(m, part, x.before, x.call).Num
-	return []interp.Value{interp.Int(now - (left.Num-right.Num)/factor)}
+	v := termValue(m, part, x.before, x.call)
+	v.Num -= (left.Num - right.Num) / factor
+	return []interp.Value{v}
 }

@@ -221,7 +221,7 @@ func relation(m *spec.Machine, f *spec.Fact, r interp.Record, c interp.Call) str
 	switch {
 	case f.Op == spec.Eq || f.Op == spec.Ne:
 		return fmt.Sprint(left == right)
-	case left.Kind == interp.KindInt || left.Kind == interp.KindTime:
+	case left.Kind == interp.KindInt || left.Kind == interp.KindTime || left.Kind == interp.KindDuration:
 		return edge(left, &right.Num)
 	}
 	return fmt.Sprint(left.Compare(right))
@@ -237,7 +237,7 @@ func edge(v interp.Value, bound *int64) string {
 		if n = int64(utf8.RuneCountInString(v.Text)); n < int64(len(v.Text)) {
 			wide = ", more bytes"
 		}
-	case v.Kind != interp.KindInt && v.Kind != interp.KindTime:
+	case v.Kind != interp.KindInt && v.Kind != interp.KindTime && v.Kind != interp.KindDuration:
 		return ""
 	}
 	switch d := n - *bound; {

@@ -22,14 +22,23 @@ func (s search) fired(o *spec.Operation, bases []tried, add adder) {
 				continue
 			}
 			for d := time.Duration(0); d <= time.Microsecond; d += time.Microsecond {
-				y, at := x, x.call.At.Add(d-t.Plus)
+				y, plus := x, t.Plus
+				if t.By != nil {
+					length := x.before.Value(m, t.By)
+					if length.Kind == interp.KindAbsent {
+						length = plainValue(t.By.Type, t.By.Type.Min, t.By.Name, m.FieldIndex(t.By))
+						y.before = y.before.With(m, t.By.Name, length)
+					}
+					plus = time.Duration(length.Num) * time.Microsecond
+				}
+				at := x.call.At.Add(d - plus)
 				if t.After.Builtin {
 					y.before.CreatedAt = at
 					if y.before.UpdatedAt = at; t.After.Name == "updated_at" {
 						y.before.CreatedAt = at.Add(-time.Hour)
 					}
 				} else {
-					y.before = x.before.With(m, t.After.Name, interp.Time(at))
+					y.before = y.before.With(m, t.After.Name, interp.Time(at))
 					if !s.dueAlone(o, y.before, y.call.At) { // no other deadline has come
 						y.before.CreatedAt, y.before.UpdatedAt = y.call.At, y.call.At
 					}
@@ -38,9 +47,9 @@ func (s search) fired(o *spec.Operation, bases []tried, add adder) {
 					continue
 				}
 				if d == 0 && s.rests(y) {
-					add(y, nil, "BySweep", "sweep from %s after %s", x.before.State.Name, t.After.Name)
+					add(y, nil, "BySweep", "sweep from %s %s", x.before.State.Name, t.Text)
 				} else if d > 0 && sound(m, y.before) {
-					add(y, nil, idle, "not yet from %s after %s", x.before.State.Name, t.After.Name)
+					add(y, nil, idle, "not yet from %s %s", x.before.State.Name, t.Text)
 				}
 			}
 		}

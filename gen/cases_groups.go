@@ -93,6 +93,8 @@ func (s search) group(in []*spec.State) []interp.Record {
 				r = r.With(s.m, f.Field.Name, interp.Time(noon.Add(time.Duration(rank)*time.Minute)))
 			case f.Field.Type.Kind == spec.KindString:
 				r = r.With(s.m, f.Field.Name, interp.String(f.Field.Type.Fitted(fmt.Sprint("text ", rank))))
+			case f.Field.Type.Kind == spec.KindDuration:
+				r = r.With(s.m, f.Field.Name, interp.Span(*f.Field.Type.Min+int64(rank)))
 			case f.Field.Type.Kind == spec.KindInt || f.Field.Type.Kind == spec.KindCounter || f.Field.Type.Kind == spec.KindSequence:
 				low := int64(1)
 				if f.Field.Type.Asked().Min != nil {

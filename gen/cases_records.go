@@ -112,6 +112,8 @@ func plainValue(t spec.Type, low *int64, name string, n int) interp.Value {
 		return interp.Set()
 	case spec.KindSequence, spec.KindCounter:
 		return interp.Int(int64(n + 1))
+	case spec.KindDuration:
+		return interp.Span(min(*low+int64(n)*time.Second.Microseconds(), *t.Max))
 	}
 	if low == nil || *low == -spec.SumLimit {
 		if low = new(int64); t.Max != nil {
@@ -193,6 +195,8 @@ func datumValue(d prove.Datum) interp.Value {
 		return interp.Set(d.Members...)
 	case spec.KindEnum:
 		return interp.Word(d.Text)
+	case spec.KindDuration:
+		return interp.Span(d.Num)
 	}
 	return interp.Int(d.Num)
 }

@@ -89,16 +89,23 @@ func (s search) named(f *spec.Fact) []*spec.Field {
 // those around what the record holds.
 func (s search) beside(f *spec.Fact, x *spec.Field, r interp.Record) []interp.Value {
 	list := s.pool(tried{before: r}, x.Type, nil, func(t spec.Term) bool { return t.Field == x })
-	around := func(n int64) { list = append(list, interp.Int(n-1), interp.Int(n), interp.Int(n+1)) }
+	around := func(v interp.Value) {
+		for d := int64(-1); d <= 1; d++ {
+			list = append(list, interp.Value{Kind: v.Kind, Num: v.Num + d})
+		}
+	}
 	for _, leaf := range spec.Leaves([]*spec.Fact{f}) {
 		for _, t := range leaf.Names() {
-			if leaf.Reads(x) && t.Kind == spec.TermInt {
-				around(t.Int)
+			switch {
+			case leaf.Reads(x) && t.Kind == spec.TermInt:
+				around(interp.Int(t.Int))
+			case leaf.Reads(x) && t.Kind == spec.TermSpan && x.Type.Kind == spec.KindDuration:
+				around(interp.Span(t.Int))
 			}
 		}
 	}
-	if v := r.Value(s.m, x); v.Kind == interp.KindInt {
-		around(v.Num)
+	if v := r.Value(s.m, x); v.Kind == interp.KindInt || v.Kind == interp.KindDuration {
+		around(v)
 	}
 	list = slices.DeleteFunc(list, func(v interp.Value) bool {
 		return v.Kind == interp.KindAbsent && !x.Type.Optional || v == interp.Word("") || v == interp.String("") || v.Num > spec.SumLimit ||
@@ -147,7 +154,7 @@ func stands(m *spec.Machine, f *spec.Fact, before, after interp.Record) string {
 		}
 	}
 	if k := f.Left.Field; f.Op == spec.Eq || f.Op == spec.Ne {
-		if k != nil && slices.Contains([]spec.Kind{spec.KindInt, spec.KindCounter, spec.KindSequence, spec.KindTime}, k.Type.Kind) {
+		if k != nil && slices.Contains([]spec.Kind{spec.KindInt, spec.KindCounter, spec.KindSequence, spec.KindTime, spec.KindDuration}, k.Type.Kind) {
 			less := *f
 			less.Op = spec.Lt
 			text += fmt.Sprint(" ", interp.Keeps(m, &less, before, after))

@@ -246,11 +246,15 @@ func durationExpr(d time.Duration) string {
 	case d == 0:
 		return "0"
 	case d%time.Hour == 0:
-		return fmt.Sprintf("%d * time.Hour", d/time.Hour)
+		return countOfUnit(d/time.Hour, "time.Hour")
 	case d%time.Minute == 0:
-		return fmt.Sprintf("%d * time.Minute", d/time.Minute)
+		return countOfUnit(d/time.Minute, "time.Minute")
+	case d%time.Second == 0:
+		return countOfUnit(d/time.Second, "time.Second")
+	case d%time.Millisecond == 0:
+		return countOfUnit(d/time.Millisecond, "time.Millisecond")
 	}
-	return fmt.Sprintf("%d * time.Second", d/time.Second)
+	return countOfUnit(d/time.Microsecond, "time.Microsecond")
 }
 
 // withArticle puts "a" or "an" before a noun.

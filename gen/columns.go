@@ -55,6 +55,11 @@ func (r *rows) column(o operand, fromCall bool) string {
 		if fromCall {
 			return apply("driver.Time", "")
 		}
+	case spec.KindDuration:
+		if o.num != nil {
+			return fmt.Sprintf("int64(%d)", *o.num)
+		}
+		return apply("time.Duration.Microseconds", "Microseconds")
 	}
 	if optional {
 		return "fsmimpl.Column(" + o.opt + ")"
@@ -80,6 +85,8 @@ func (r *rows) created(o *spec.Operation, f *spec.Field) (string, error) {
 		switch {
 		case a.Value.Kind == spec.ValueNow:
 			return "", fmt.Errorf("field %s of %s makes a group, and it is set to the time of the call; set it to an input", f.Name, o.Name)
+		case a.Value.Kind == spec.ValueSum && (f.Type.Kind == spec.KindTime || f.Type.Kind == spec.KindDuration):
+			return "", fmt.Errorf("field %s of %s makes a group, and it is set to a sum of times; set it to an input", f.Name, o.Name)
 		case a.Value.Input != nil && r.n.inputType(a.Value.Input) != r.n.fieldEnum(f):
 			return "", fmt.Errorf("field %s of %s makes a group, and it is set to an input with other words; give both the same words", f.Name, o.Name)
 		}
@@ -97,7 +104,7 @@ func (r *rows) created(o *spec.Operation, f *spec.Field) (string, error) {
 	switch v := s.stored(f); {
 	case v.here == absent:
 		return "nil", nil
-	case isNumber(f.Type.Kind):
+	case isNumber(f.Type.Kind), f.Type.Kind == spec.KindDuration:
 		return "int64(0)", nil
 	case f.Type.Kind == spec.KindEnum, f.Type.Kind == spec.KindString:
 		return `""`, nil
@@ -133,7 +140,7 @@ func microsOf(text string) int64 {
 // defaultColumn returns the code of a field's default as rows hold it.
 func defaultColumn(f *spec.Field) string {
 	switch v := f.Default; v.Kind {
-	case spec.ValueInt:
+	case spec.ValueInt, spec.ValueSpan:
 		return fmt.Sprintf("int64(%d)", v.Int)
 	case spec.ValueBool:
 		return strconv.FormatBool(v.Bool)
@@ -157,6 +164,6 @@ func kindName(k spec.Kind) string {
 	return map[spec.Kind]string{
 		spec.KindString: "KindString", spec.KindInt: "KindInt", spec.KindBool: "KindBool", spec.KindTime: "KindTime",
 		spec.KindJSON: "KindJSON", spec.KindCounter: "KindCounter", spec.KindSet: "KindSet",
-		spec.KindSequence: "KindSequence", spec.KindEnum: "KindEnum",
+		spec.KindSequence: "KindSequence", spec.KindEnum: "KindEnum", spec.KindDuration: "KindInt",
 	}[k]
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/lab/campaign"
 	"github.com/fsmgen/fsmgen/internal/lab/outside"
+	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -34,7 +35,7 @@ func imports(t *testing.T) loaded {
 	all, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedExportFile},
 		runtimePath, runtimePath+"/audit", runtimePath+"/driver", runtimePath+"/fsmimpl", runtimePath+"/worker",
 		"github.com/fsmgen/fsmgen/internal/lab/enginetest", runtimePath+"/fsmcases", runtimePath+"/memstore",
-		"context", "database/sql", "database/sql/driver", "embed", "errors", "fmt", "iter", "math", "slices", "strconv", "testing", "time")
+		"context", "database/sql", "database/sql/driver", "embed", "encoding/json", "errors", "fmt", "iter", "math", "slices", "strconv", "testing", "time")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,11 @@ func TestPackagesRun(t *testing.T) {
 		if _, err := os.Stat(filepath.Join("testdata", "run", m.Name)); !m.golden || err != nil && !campaign.On() {
 			continue
 		}
-		for _, f := range generate(t, m.Machine, Options{Spec: "machine.yaml", EngineTests: true}) {
+		stores := ""
+		if m.Name == "durations" { // databases add lengths to times
+			stores = "sqlite,postgres"
+		}
+		for _, f := range generate(t, m.Machine, Options{Spec: "machine.yaml", EngineTests: true, TestStore: stores}) {
 			module.Write(filepath.Join(m.Name, f.Name), f.Data)
 		}
 		module.Write(filepath.Join(m.Name, "machine.yaml"), m.Source)
@@ -122,6 +127,7 @@ func TestPackagesRun(t *testing.T) {
 		}
 		module.Write(filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path)), data)
 	}
+	module.Env = append(module.Env, "FSMGEN_POSTGRES_URL="+pgtest.DSN(t))
 	if out, err := module.Test("-vet=all", "./..."); err != nil {
 		t.Errorf("go test: %v\n%s", err, out)
 	}

@@ -88,11 +88,14 @@ type overflow struct {
 func (s scope) overflows(o *spec.Operation, e *spec.Effects, facts []*spec.Fact) []overflow {
 	var found []overflow
 	for _, a := range e.Set {
-		if a.Value.Kind == spec.ValueNow && a.Value.Plus > 0 {
-			found = append(found, overflow{a.Field, raw("!%s(now.Add(%s))", s.n.of("fsmimpl.InYears"), durationExpr(a.Value.Plus))})
+		switch kind := a.Field.Type.Kind; {
+		case a.Value.Kind == spec.ValueNow && a.Value.Plus > 0, a.Value.Kind == spec.ValueSum && kind == spec.KindTime:
+			found = append(found, overflow{a.Field, raw("!%s(%s)", s.n.of("fsmimpl.InYears"), s.value(a.Value, a.Field).val)})
+		case a.Value.Kind == spec.ValueSum && kind == spec.KindDuration:
+			if when := s.noLength(a); when.kind != condFalse {
+				found = append(found, overflow{a.Field, raw(when.String())})
+			}
 		}
-	}
-	for _, a := range e.Set {
 		if a.Field.Type.Summed() && (a.Value.Kind == spec.ValueSum || a.Value.Kind == spec.ValueField) { // an input was looked at
 			found = append(found, s.beyond(a))
 		}
@@ -345,6 +348,8 @@ func (s scope) value(v spec.Value, f *spec.Field) operand {
 			return plain(spec.KindTime, nil, "now")
 		}
 		return plain(spec.KindTime, nil, "now.Add("+durationExpr(v.Plus)+")")
+	case spec.ValueSpan:
+		return s.n.span(v.Int)
 	case spec.ValueInt:
 		o := plain(spec.KindInt, nil, strconv.FormatInt(v.Int, 10))
 		o.num = &v.Int
@@ -358,7 +363,9 @@ func (s scope) value(v spec.Value, f *spec.Field) operand {
 			}
 			return s.term(t, spec.Term{})
 		})
-		return plain(o.kind, nil, o.val)
+		x := plain(o.kind, nil, o.val)
+		x.wide, x.ends = o.wide, o.ends
+		return x
 	case spec.ValueText:
 		if f.Type.Kind == spec.KindString || f.Type.Kind == spec.KindSet {
 			return textOperand(v.Const)

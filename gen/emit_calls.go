@@ -65,7 +65,7 @@ func (s *store) operation(g *jen.Group, o *spec.Operation) error {
 		if order := pickOrder(o); len(order) > 0 {
 			pair("Order", jen.Index().Add(raw("driver.Order")).ValuesFunc(func(g *jen.Group) {
 				for _, x := range order {
-					g.Add(raw(orderExpr(x)))
+					g.Add(raw(orderExpr(x, nil)))
 				}
 			}))
 		}
@@ -129,6 +129,8 @@ func triggerExpr(t spec.Trigger) string {
 	switch {
 	case t.Startup:
 		return "{Startup: true}"
+	case t.By != nil:
+		return fmt.Sprintf("{After: %q, By: %q}", t.After.Stored(), t.By.Stored())
 	case t.Plus == 0:
 		return fmt.Sprintf("{After: %q}", t.After.Stored())
 	}
@@ -412,10 +414,8 @@ func (s *store) narrow(o *spec.Operation, pair func(string, jen.Code)) {
 		return
 	}
 	now := "_"
-	for _, f := range o.Next.Where {
-		if f.Left.Kind == spec.TermNow || f.Right.Kind == spec.TermNow {
-			now = "now"
-		}
+	if lookAtNow(spec.Leaves(o.Next.Where)) {
+		now = "now"
 	}
 	pair("Fits", jen.Func().Params(raw("j *%s, %s time.Time", s.n.Record, now)).Bool().Block(
 		jen.Return(raw(scope{n: s.n, caller: "c.Actor"}.facts(o.Next.Where).String())),

@@ -312,7 +312,7 @@ func (w *caseWriter) given(r interp.Record) string {
 	add := func(name, v string) { pairs = append(pairs, strconv.Quote(name)+":"+v) }
 	blank := interp.NewRecord(w.m, "")
 	for i, f := range w.m.Fields {
-		zero := !f.Type.Optional && (r.Fields[i] == interp.Int(0) || r.Fields[i] == interp.Bool(false))
+		zero := !f.Type.Optional && (r.Fields[i] == interp.Int(0) || r.Fields[i] == interp.Span(0) || r.Fields[i] == interp.Bool(false))
 		if v := r.Fields[i]; v != blank.Fields[i] && !zero {
 			add(f.Name, w.value(v, f.Type))
 		}
@@ -364,7 +364,7 @@ func (w *caseWriter) value(v interp.Value, t spec.Type) string {
 		return v.Text
 	case interp.KindTime:
 		return strconv.Quote(w.instant(v.AsTime()))
-	case interp.KindInt:
+	case interp.KindInt, interp.KindDuration:
 		return strconv.FormatInt(v.Num, 10)
 	case interp.KindBool:
 		return strconv.FormatBool(v.Num != 0)

@@ -52,6 +52,8 @@ func (s *store) decode(f *jen.File) {
 				read = "Word"
 			case spec.KindJSON, spec.KindSet:
 				read = "Scan"
+			case spec.KindDuration:
+				read = "Duration"
 			}
 			if isOptional(x.Type) {
 				read += "Optional"
@@ -219,7 +221,7 @@ func indexInfo(l lookup) string {
 			if i > 0 {
 				text += ", "
 			}
-			text += orderExpr(o)
+			text += orderExpr(o, l.by)
 		}
 		text += "}"
 	}
@@ -229,8 +231,11 @@ func indexInfo(l lookup) string {
 	return text + "}"
 }
 
-func orderExpr(o spec.Order) string {
+func orderExpr(o spec.Order, by *spec.Field) string {
 	text := fmt.Sprintf("{Column: %q", o.Field.Stored())
+	if by != nil {
+		text += fmt.Sprintf(", By: %q", by.Stored())
+	}
 	if o.Descending {
 		text += ", Descending: true"
 	}

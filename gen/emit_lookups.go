@@ -110,7 +110,7 @@ func (s *store) lookupFields(l *spec.Lookup) []jen.Code {
 	if len(l.Order) > 0 {
 		var order []string
 		for _, o := range l.Order {
-			order = append(order, orderExpr(o))
+			order = append(order, orderExpr(o, nil))
 		}
 		fields = append(fields, pair("Order", "[]driver.Order{"+strings.Join(order, ", ")+"}"))
 	}

@@ -251,6 +251,8 @@ func (e *operationEmitter) input(in *spec.Input) {
 		e.add(jen.If(raw("!%s.Valid()", name)).Block(refuse(problem)))
 	case spec.KindSet:
 		checked(e.n.of("driver.CheckSet"))
+	case spec.KindDuration:
+		e.lengthOf(in, name, refuse)
 	case spec.KindInt, spec.KindCounter, spec.KindSequence:
 		lo, hi := inputBounds(e.o, in)
 		value := name

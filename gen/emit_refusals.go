@@ -100,7 +100,7 @@ func (e *operationEmitter) guardValues(r *spec.Requirement) string {
 		if !told(t) {
 			return
 		}
-		if t.Kind == spec.KindEnum || t.Optional && t.Kind != spec.KindString && t.Kind != spec.KindTime {
+		if t.Kind == spec.KindEnum || t.Optional && t.Kind != spec.KindString && t.Kind != spec.KindTime && t.Kind != spec.KindDuration {
 			value += ".String()"
 		}
 		if pair := fmt.Sprintf(", %q, %s", name, value); !slices.Contains(args, pair) {

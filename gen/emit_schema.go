@@ -51,6 +51,10 @@ type sqlDialect struct {
 	isDocument  func(column string) string
 	isSet       func(column string) string
 	nulls       func(column string) []string             // index keys that put absent values last, ascending
+	later       func(time, length string) string         // an instant as an index and a query have it
+	micros      func(time string) string                 // a time as a number of microseconds
+	shift       func(n string) string                    // a number of bits to shift by
+	long        string                                   // makes 64 bits of a small constant
 	is          string                                   // compares values that may be absent
 	array       string                                   // makes a JSON array
 	older       string                                   // whether a transaction may not see what was committed before its statement, and OR
@@ -179,7 +183,7 @@ func (s *schemaText) columnType(t *spec.Type) string {
 	switch t.Kind {
 	case spec.KindString, spec.KindEnum:
 		word = s.d.text
-	case spec.KindInt, spec.KindCounter, spec.KindSequence:
+	case spec.KindInt, spec.KindCounter, spec.KindSequence, spec.KindDuration:
 		word = s.d.integer
 	case spec.KindBool:
 		word = s.d.boolean
@@ -204,7 +208,7 @@ func (s *schemaText) columnDefault(f *spec.Field) string {
 
 func (s *schemaText) constantOf(f *spec.Field) string {
 	switch v := f.Default; v.Kind {
-	case spec.ValueInt:
+	case spec.ValueInt, spec.ValueSpan:
 		return fmt.Sprint(v.Int)
 	case spec.ValueBool:
 		return map[bool]string{true: s.d.yes, false: s.d.no}[v.Bool]
@@ -256,6 +260,8 @@ func (s *schemaText) fieldChecks(f *spec.Field) []sqlCheck {
 		case t.Max != nil:
 			add(fmt.Sprintf("is at most %d", *t.Max), fmt.Sprintf("%s <= %d", col, *t.Max))
 		}
+	case spec.KindDuration:
+		add(fmt.Sprintf("is from %s to %s", spanWords(*t.Min), spanWords(*t.Max)), fmt.Sprintf("%s BETWEEN %d AND %d", col, *t.Min, *t.Max))
 	case spec.KindCounter:
 		if t.Max != nil {
 			add(fmt.Sprintf("is a count up to %d", *t.Max), fmt.Sprintf("%s BETWEEN 0 AND %d", col, *t.Max))
@@ -431,7 +437,7 @@ func (s *schemaText) fact(f *spec.Fact, row string) string {
 	case spec.Absent:
 		return s.presence(f.Left.Field, rowOf(f.Left, row), false)
 	}
-	left, right := s.term(&f.Left, row), s.term(&f.Right, row)
+	left, right := s.sides(f, row)
 	var parts []string
 	for _, t := range f.Names() {
 		if t.Field != nil && t.Field.Type.Optional {
@@ -504,7 +510,11 @@ func (s *schemaText) term(t *spec.Term, row string) string {
 	case spec.TermText:
 		return quoteText(t.Const)
 	case spec.TermSum:
-		return spec.SumText(t.Parts, func(t spec.Term) string { return s.term(&t, row) })
+		return spec.SumText(t.Parts, func(t spec.Term) string { return s.part(&t, row) })
+	case spec.TermSpan:
+		return fmt.Sprint(t.Int)
+	case spec.TermBackoff:
+		return s.backoff(t.Backoff, row)
 	}
 	panic(fmt.Sprintf("gen: %q cannot stand in an invariant", t.Text)) // the checks refuse it before
 }

@@ -75,7 +75,7 @@ func (s *schemaText) computed() []computedColumn {
 	}
 	for _, l := range lookups(s.m) {
 		among(l.states)
-		if l.due {
+		if l.due && l.by == nil {
 			f := l.order[0].Field
 			add(computedColumn{s.minuteColumn(f), s.d.time, "for indexes: the minute of " + f.Name + ", which a heartbeat seldom changes",
 				func(row string) string { return "date_trunc('minute', " + row + column(f) + ")" }})

@@ -19,7 +19,13 @@ func postgresDialect() sqlDialect {
 		isDocument: func(string) string { return "" }, // the type json says it
 		isSet:      func(c string) string { return `"fsm_is_set"(` + c + ")" },
 		nulls:      func(c string) []string { return []string{c + " NULLS LAST"} },
-		is:         "IS NOT DISTINCT FROM", array: "json_build_array", asText: "::text", length: "char_length",
+		later: func(time, length string) string {
+			return "(" + time + " - '1970-01-01 00:00:00+00'::timestamptz + " + length + " * interval '1 microsecond')"
+		},
+		long:   "::bigint",
+		micros: func(time string) string { return "(extract(epoch FROM " + time + ") * 1000000)::bigint" },
+		shift:  func(n string) string { return "least(" + n + ", 62)::int" },
+		is:     "IS NOT DISTINCT FROM", array: "json_build_array", asText: "::text", length: "char_length",
 		older: "current_setting('transaction_isolation') <> 'read committed' OR ",
 		plain: func(t *spec.Type, c string) string {
 			if t.Kind == spec.KindTime {

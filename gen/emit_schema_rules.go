@@ -108,10 +108,11 @@ type lookup struct {
 	// present are the fields of order that every row has which is asked for, so
 	// that absent values need no place in it.
 	present []*spec.Field
-	parking *parking // of `next`; nil where it passes over nothing
-	due     bool     // the sweeper's
-	asked   bool     // of a `lookup`: rows that lack a field are not asked for
-	byID    bool     // its rows come by id in the end, also where nothing else orders them
+	parking *parking    // of `next`; nil where it passes over nothing
+	due     bool        // the sweeper's
+	by      *spec.Field // of the sweeper: the length that is added to the time
+	asked   bool        // of a `lookup`: rows that lack a field are not asked for
+	byID    bool        // its rows come by id in the end, also where nothing else orders them
 }
 
 // lookups returns the indexes for deadlines, `next`, groups, the
@@ -120,16 +121,19 @@ func lookups(m *spec.Machine) []lookup {
 	var all []lookup
 	for _, o := range m.Operations {
 		from := refStates(o.From)
-		var timed []*spec.Field
+		type deadline struct{ after, by *spec.Field }
+		var timed []deadline
 		for _, t := range o.Triggers {
-			if t.After != nil && !slices.Contains(timed, t.After) {
-				timed = append(timed, t.After)
+			if t.After != nil && !slices.Contains(timed, deadline{t.After, t.By}) {
+				timed = append(timed, deadline{t.After, t.By})
 				name := []string{"due", o.Name}
 				if len(timed) > 1 {
-					name = append(name, t.After.Name)
+					if name = append(name, t.After.Name); t.By != nil {
+						name = append(name, t.By.Name)
+					}
 				}
-				all = append(all, lookup{why: "the sweeper asks what is due for " + o.Name, name: name,
-					order: []spec.Order{{FieldRef: spec.FieldRef{Field: t.After}}}, states: from, present: []*spec.Field{t.After}, due: true, byID: true})
+				all = append(all, lookup{why: "the sweeper asks what is due for " + o.Name, name: name, order: []spec.Order{{FieldRef: spec.FieldRef{Field: t.After}}},
+					states: from, present: []*spec.Field{t.After}, due: true, by: t.By, byID: true})
 			}
 		}
 		if o.Next != nil {

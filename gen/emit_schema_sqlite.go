@@ -21,8 +21,11 @@ func sqliteDialect() sqlDialect {
 		covers: func(set, part string) string {
 			return "NOT EXISTS (SELECT 1 FROM json_each(" + part + ") WHERE value NOT IN (SELECT value FROM json_each(" + set + ")))"
 		},
-		nulls: func(c string) []string { return []string{c + " IS NULL", c} },
-		is:    "IS", array: "json_array", length: "length", plain: func(_ *spec.Type, c string) string { return c },
+		nulls:  func(c string) []string { return []string{c + " IS NULL", c} },
+		later:  func(time, length string) string { return "(" + time + " + " + length + ")" },
+		micros: func(time string) string { return time },
+		shift:  func(n string) string { return n },
+		is:     "IS", array: "json_array", length: "length", plain: func(_ *spec.Type, c string) string { return c },
 	}
 }
 

@@ -252,7 +252,12 @@ func (s *schemaText) indexes() {
 		for _, f := range l.fields {
 			keys = append(keys, column(f))
 		}
-		if l.due && s.d.computes {
+		if l.by != nil {
+			keys = append(keys, s.d.later(column(l.order[0].Field), column(l.by)))
+			if !s.d.computes {
+				keys = append(keys, `"id"`)
+			}
+		} else if l.due && s.d.computes {
 			keys = append(keys, quoteName(s.minuteColumn(l.order[0].Field)))
 		} else {
 			for _, o := range l.order {

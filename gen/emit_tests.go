@@ -428,7 +428,7 @@ func (e *testEmitter) callValue(name string, t spec.Type, enum *enumNames) strin
 	}
 	method := map[spec.Kind]string{
 		spec.KindString: "Text", spec.KindInt: "Int", spec.KindCounter: "Int", spec.KindSequence: "Int", spec.KindBool: "Bool",
-		spec.KindTime: "Time", spec.KindJSON: "JSON", spec.KindSet: "Set",
+		spec.KindTime: "Time", spec.KindDuration: "Duration", spec.KindJSON: "JSON", spec.KindSet: "Set",
 	}[t.Kind]
 	if t.Kind == spec.KindEnum {
 		word := "fsmcases.Word[" + enum.Type + "]"

@@ -77,6 +77,9 @@ func (p *pure) record(f *jen.File) {
 	if p.timed() {
 		times = "Times are UTC, cut to microseconds."
 	}
+	if len(lasting(m)) > 0 {
+		times = strings.TrimSpace(times + " Durations are whole microseconds.")
+	}
 	f.Add(doc(fmt.Sprintf("%s is one record of the machine. Change it by its methods only: they keep its rules.", n.Record), times)).
 		Type().Id(n.Record).StructFunc(func(g *jen.Group) {
 		for _, b := range n.builtins(m) {
@@ -96,6 +99,7 @@ func (p *pure) record(f *jen.File) {
 			g.Add(text).Id(n.field(x)).Add(typeCode(n.fieldType(x))).Tag(tag(x.Name, x.Type.Optional))
 		}
 	})
+	p.jsonMethods(f)
 	same := n.ours("record", "Equal")
 	if p.keeps["ID"] {
 		ref := n.ours("record", "Ref")
@@ -248,6 +252,10 @@ func inputNote(o *spec.Operation, in *spec.Input) string {
 		notes = append(notes, fmt.Sprintf("%d to %d characters", *lo, *hi))
 	case in.Type.Kind == spec.KindString && lo != nil:
 		notes = append(notes, fmt.Sprintf("at least %d characters", *lo))
+	case in.Type.Kind == spec.KindDuration:
+		if *lo > 0 || *hi < spec.MaxSpan {
+			notes = append(notes, "from "+spanWords(*lo)+" to "+spanWords(*hi))
+		}
 	case lo != nil && hi != nil:
 		notes = append(notes, fmt.Sprintf("from %d to %d", *lo, *hi))
 	case lo != nil && *lo == 0:

@@ -157,7 +157,11 @@ func postpones(o *spec.Operation, t spec.Trigger) (in *spec.Input, lease time.Du
 	}
 	for _, e := range allEffects(o) {
 		for _, a := range e.Set {
-			if a.Field == t.After && a.Value.Kind == spec.ValueNow && a.Value.Plus+t.Plus > 0 {
+			switch {
+			case a.Field != t.After:
+			case addsNow(a.Value), a.Value.Kind == spec.ValueNow && t.By != nil: // for how long, the record says
+				return nil, 0, true
+			case a.Value.Kind == spec.ValueNow && a.Value.Plus+t.Plus > 0:
 				return nil, a.Value.Plus + t.Plus, true
 			}
 		}

@@ -26,9 +26,11 @@ type operand struct {
 	opt  string  // with maybe: the Optional
 	val  string  // the plain value; with maybe it is the zero value when there is none
 	word string  // of a word of an enum: its name
-	num  *int64  // of an integer: its value
+	num  *int64  // of an integer: its value; of a constant length: its microseconds
 	text *string // of a text of the specification: what it is
 	with cond    // of a sum: that its parts are there; else never
+	wide string  // of an instant or a length that Go's own types cannot add up: it as microseconds
+	ends bool    // of a length: beyond what Go can hold it is the longest or the shortest there
 }
 
 // isNumber reports whether values of the kind are int64.
@@ -39,7 +41,7 @@ func isNumber(k spec.Kind) bool {
 // zero returns the zero value of a Go type.
 func (n *names) zero(kind spec.Kind) string {
 	switch kind {
-	case spec.KindInt, spec.KindCounter, spec.KindSequence, spec.KindEnum:
+	case spec.KindInt, spec.KindCounter, spec.KindSequence, spec.KindEnum, spec.KindDuration:
 		return "0"
 	case spec.KindBool:
 		return "false"
@@ -166,6 +168,10 @@ func (s scope) term(t, other spec.Term) operand {
 		return textOperand(t.Const)
 	case spec.TermSum:
 		return s.sum(t.Parts, func(t spec.Term) operand { return s.term(t, other) })
+	case spec.TermSpan:
+		return s.n.span(t.Int)
+	case spec.TermBackoff:
+		return s.backoff(t.Backoff, func(t spec.Term) operand { return s.term(t, other) })
 	}
 	enum := s.term(other, t).enum
 	o := plain(spec.KindEnum, enum, enum.word(t.Word.Name))
@@ -176,6 +182,9 @@ func (s scope) term(t, other spec.Term) operand {
 // sum is a sum of whole numbers. It is there when all its parts are; here is present then,
 // and with holds the condition.
 func (s scope) sum(parts []spec.Part, of func(spec.Term) operand) operand {
+	if kind := spec.SumKind(parts); kind != spec.KindInt {
+		return s.timeSum(kind, parts, of)
+	}
 	o := plain(spec.KindInt, nil, "")
 	var with []cond
 	total, known := int64(0), true
@@ -275,7 +284,8 @@ func (s scope) wrapped(op spec.FactOp, left, right operand) (cond, bool) {
 		left, right = right, left
 	}
 	switch {
-	case left.kind == spec.KindTime, left.kind == spec.KindSet, left.enum != right.enum, right.with.kind != condFalse:
+	case left.kind == spec.KindTime, left.kind == spec.KindSet, left.enum != right.enum, right.with.kind != condFalse,
+		right.wide != "", right.ends:
 		return cond{}, false
 	}
 	some := s.n.of("fsm.Some") + "(" + typed(right) + ")"
@@ -284,7 +294,10 @@ func (s scope) wrapped(op spec.FactOp, left, right operand) (cond, bool) {
 
 // typed writes an operand so that Go infers its own type from it.
 func typed(o operand) string {
-	if o.num != nil {
+	switch {
+	case o.num != nil && o.kind == spec.KindDuration && *o.num == 0:
+		return "time.Duration(0)"
+	case o.num != nil && o.kind != spec.KindDuration:
 		return "int64(" + o.val + ")"
 	}
 	return o.val
@@ -301,6 +314,9 @@ func compare(op spec.FactOp, left, right operand) cond {
 		return constant((left.word == right.word) == (op == spec.Eq))
 	case left.val != "" && left.val == right.val && goOperators[op] != "": // a field that is set to what it is compared with
 		return constant(compareInts(op, 0, 0))
+	}
+	if left.wide != "" || right.wide != "" || left.ends && right.ends {
+		left, right = inMicros(left), inMicros(right)
 	}
 	l, r := left.val, right.val
 	switch {
@@ -326,7 +342,7 @@ func compare(op spec.FactOp, left, right operand) cond {
 		operand
 	}{{&l, left}, {&r, right}} {
 		if side.text == nil { // as gofmt has a sum that is compared
-			*side.code = strings.NewReplacer(" + ", "+", " - ", "-").Replace(*side.code)
+			*side.code = strings.NewReplacer(" + ", "+", " - ", "-", " * ", "*").Replace(*side.code)
 		}
 	}
 	return atom(l+" "+goOperators[op]+" "+r, l+" "+goOperators[opposite[op]]+" "+r)

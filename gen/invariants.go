@@ -2,7 +2,6 @@ package gen
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -46,9 +45,7 @@ func (s scope) outside(f *spec.Field) cond {
 		limit *int64
 	}{{spec.Lt, f.Type.Min}, {spec.Gt, f.Type.Max}} {
 		if bound.limit != nil {
-			limit := plain(spec.KindInt, nil, strconv.FormatInt(*bound.limit, 10))
-			limit.num = bound.limit
-			parts = append(parts, compare(bound.op, o, limit))
+			parts = append(parts, compare(bound.op, o, s.n.number(f.Type.Kind, *bound.limit)))
 		}
 	}
 	return and(there(o), or(parts...))

@@ -34,6 +34,8 @@ var kitNames = map[string]string{
 	"fsmimpl.CheckTime":   "checkTime", "fsmimpl.CheckOptionalTime": "checkOptionalTime",
 	"fsmimpl.CheckJSON": "checkJSON", "fsmimpl.CheckOptionalJSON": "checkOptionalJSON",
 	"fsmimpl.CutTime": "cutOptionalTime", "fsmimpl.InYears": "inYears",
+	"fsmimpl.CutDuration": "cutDuration", "fsmimpl.MaxDuration": "maxDuration", "fsm.Backoff": "backoff",
+	"fsmimpl.Micros": "microsOf", "fsmimpl.OfMicros": "ofMicros",
 	"driver.Time": "cutTime", "driver.CheckID": "checkActor", "driver.CheckText": "checkCharacters", "driver.CheckSet": "checkSet",
 	"fsmcases.Package": "testedPackage", "fsmcases.Case": "testCase", "fsmcases.Check": "testCheck", "fsmcases.Call": "testCall",
 	"fsmcases.Ends": "testEnds", "fsmcases.Words": "testWords", "fsmcases.InGroup": "testInGroup",

@@ -111,16 +111,23 @@ func readsNow(m *spec.Machine, o *spec.Operation) bool {
 	return lookAtNow(allFacts(o)) || setsNow(m, o)
 }
 
+// addsNow reports whether a value is a sum of the time and something else.
+func addsNow(v spec.Value) bool {
+	return slices.ContainsFunc(v.Parts, func(p spec.Part) bool { return isNow(p.Term) })
+}
+
 // lookAtNow reports whether one of the facts looks at the time.
 func lookAtNow(facts []*spec.Fact) bool {
-	return slices.ContainsFunc(facts, func(f *spec.Fact) bool { return f.Left.Kind == spec.TermNow || f.Right.Kind == spec.TermNow })
+	return slices.ContainsFunc(facts, func(f *spec.Fact) bool { return slices.ContainsFunc(f.Names(), isNow) })
 }
+
+func isNow(t spec.Term) bool { return t.Kind == spec.TermNow }
 
 // setsNow reports whether an operation writes the time into a field, or into a time of records
 // that some fact reads.
 func setsNow(m *spec.Machine, o *spec.Operation) bool {
 	return reads(m, m.Builtin[1]) && len(targets(o)) > 0 || creates(o) && reads(m, m.Builtin[0]) ||
 		slices.ContainsFunc(allEffects(o), func(e *spec.Effects) bool {
-			return slices.ContainsFunc(e.Set, func(a spec.Assign) bool { return a.Value.Kind == spec.ValueNow })
+			return slices.ContainsFunc(e.Set, func(a spec.Assign) bool { return a.Value.Kind == spec.ValueNow || addsNow(a.Value) })
 		})
 }

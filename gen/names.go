@@ -280,6 +280,8 @@ func (n *names) goType(t spec.Type, enum *enumNames) string {
 		return "bool"
 	case spec.KindTime:
 		return "time.Time"
+	case spec.KindDuration:
+		return "time.Duration"
 	case spec.KindJSON:
 		return n.of("fsm.JSON")
 	case spec.KindSet:

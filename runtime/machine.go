@@ -79,7 +79,7 @@ func WithCallerTime() Option { return func(o *options) { o.callerTime = true } }
 
 // WithTrigger replaces the duration that an operation's `after` triggers add to
 // their field, by a shorter or a longer one; a negative one is refused. The operation
-// is named as in the specification.
+// is named as in the specification. A trigger that adds a field keeps it.
 func WithTrigger(operation string, d time.Duration) Option {
 	return func(o *options) { o.triggers[operation] = d }
 }
@@ -191,10 +191,10 @@ func (m *Machine[R]) index() error {
 		}
 		after := false
 		for _, t := range op.Triggers {
-			after = after || !t.Startup
+			after = after || !t.Startup && t.By == ""
 		}
 		if !after {
-			return fmt.Errorf("WithTrigger names %q, which has no `after` trigger", name)
+			return fmt.Errorf("WithTrigger names %q, which has no `after` trigger with a span", name)
 		}
 		if plus < 0 {
 			return fmt.Errorf("WithTrigger of %q needs zero or more, not %v: nothing fires before its field; "+
@@ -252,9 +252,9 @@ func (m *Machine[R]) now() time.Time {
 	return driver.Time(m.options.process().Add(m.ahead()))
 }
 
-// plus returns how long after its field a trigger of op is due.
+// plus returns how long after its field a trigger of op is due, unless another field says so.
 func (m *Machine[R]) plus(op *fsmimpl.Operation[R], t fsmimpl.Trigger) time.Duration {
-	if d, ok := m.options.triggers[op.Name]; ok {
+	if d, ok := m.options.triggers[op.Name]; ok && t.By == "" {
 		return d
 	}
 	return t.Plus

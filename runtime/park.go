@@ -9,6 +9,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/call"
+	"github.com/fsmgen/fsmgen/runtime/internal/rows"
 )
 
 // errMet ends a transaction of a pick that met records to be parked.
@@ -101,26 +102,16 @@ func (m *Machine[R]) refused(tx driver.Tx, q *request[R], row *driver.Row, rec *
 func (m *Machine[R]) groupOf(row *driver.Row, columns []string) []any {
 	values := make([]any, len(columns))
 	for i, name := range columns {
-		if values[i] = m.columnOf(row, name); values[i] == nil {
+		if values[i] = rows.Column(m.schema, row, name); values[i] == nil {
 			return nil
 		}
 	}
 	return values
 }
 
-func (m *Machine[R]) columnOf(row *driver.Row, name string) any {
-	switch name {
-	case "created_at":
-		return row.CreatedAt
-	case "updated_at":
-		return row.UpdatedAt
-	}
-	return row.Values[m.schema.Column(name)]
-}
-
 // dueAt returns from when on a comparison with now holds; 0: it does now.
 func (m *Machine[R]) dueAt(row *driver.Row, c driver.Cond, now time.Time) int64 {
-	v, ok := m.columnOf(row, c.Column).(time.Time)
+	v, ok := rows.Key(m.schema, row, c.Column, c.By).(time.Time)
 	switch {
 	case !ok:
 		return driver.AsItIs

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/fsmgen/fsmgen/runtime/internal/rows"
 )
 
 // errOver takes back a pick whose deadline went by while it was made: it is decided
@@ -21,11 +23,14 @@ func (m *Machine[R]) over(q *request[R], s *step[R], now time.Time) error {
 	for _, op := range m.d.Operations {
 		for _, t := range op.Triggers {
 			c := m.schema.Column(t.After)
-			if c < 0 || !slices.Contains(op.From, s.row.State) || !slices.Contains(s.write.Changed, c) {
+			if c < 0 || !slices.Contains(s.write.Changed, c) {
+				c = m.schema.Column(t.By)
+			}
+			if t.Startup || c < 0 || !slices.Contains(op.From, s.row.State) || !slices.Contains(s.write.Changed, c) {
 				continue
 			}
-			v, _ := s.row.Values[c].(time.Time)
-			if due := v.Add(t.Plus); due.After(q.begun) && !due.After(now) {
+			at, _ := rows.Key(m.schema, &s.row, t.After, t.By).(time.Time)
+			if due := at.Add(t.Plus); due.After(q.begun) && !due.After(now) {
 				r := m.refusal(ErrInvalidInput, q.op, "", "")
 				r.Name = m.schema.Columns[c].Name
 				r.Message = fmt.Sprintf("%s went by while the call was made, so that %s would take back at once what was picked; call again with a later one",

@@ -26,7 +26,7 @@ func (m *Machine[R]) unskewed(ctx context.Context, what string, where []driver.C
 	}
 	fixed := func(column string, value any) bool {
 		return value != nil && slices.ContainsFunc(where, func(c driver.Cond) bool {
-			return c.Column == column && c.Op == driver.OpEq && driver.Same(c.Value, value)
+			return c.Column == column && c.By == "" && c.Op == driver.OpEq && driver.Same(c.Value, value)
 		})
 	}
 	if !inside.Around(ctx, m.store) || m.joined != nil && inside.Locked(ctx, m.store, m.schema.Machine, fixed) {

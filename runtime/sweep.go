@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"time"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
+	"github.com/fsmgen/fsmgen/runtime/internal/rows"
 )
 
 // Sweep runs every operation with an `after` trigger on every record whose
-// deadline has come (now == deadline is past it; an absent one never comes) and
+// deadline has come (now == deadline is past it; one of which a part is absent never comes) and
 // returns how many steps it took. It asks for what it does not do by itself:
 // call it regularly, from as many processes as you like; they converge, since
 // each step belongs to the revision that was read.
@@ -36,8 +39,7 @@ func (m *Machine[R]) Sweep(ctx context.Context) (int, error) {
 			if t.Startup {
 				continue
 			}
-			due := driver.Cond{Column: t.After, Op: driver.OpLe, Value: now.Add(-m.plus(op, t))}
-			n, err := m.fire(ctx, op, due)
+			n, err := m.fire(ctx, op, m.due(ctx, op, t, now))
 			total += n
 			errs = append(errs, err)
 			if ctx.Err() != nil {
@@ -79,7 +81,7 @@ func (m *Machine[R]) Startup(ctx context.Context) (int, error) {
 			if !t.Startup {
 				continue
 			}
-			n, err := m.fire(ctx, op)
+			n, err := m.fire(ctx, op, inspect.Rows(ctx, m.table, driver.Query{States: op.From}))
 			total += n
 			whole = whole && onlyQuarantined(err)
 			errs = append(errs, err)
@@ -107,11 +109,45 @@ type held[R any] struct {
 func (h held[R]) Held() R         { return h.rec }
 func (h held[R]) Ref() driver.Ref { return h.ref }
 
-// fire runs op on every record in one of its states that fits.
-func (m *Machine[R]) fire(ctx context.Context, op *fsmimpl.Operation[R], where ...driver.Cond) (int, error) {
+// due lists the rows of op whose deadline has come. Where a field says how long it takes, they
+// come in the order of their deadlines: no database knows how many of those are past, and what
+// it guesses would make it read all rows in the order of their ids.
+func (m *Machine[R]) due(ctx context.Context, op *fsmimpl.Operation[R], t fsmimpl.Trigger, now time.Time) iter.Seq2[driver.Row, error] {
+	q := driver.Query{States: op.From, Where: []driver.Cond{{Column: t.After, By: t.By, Op: driver.OpLe, Value: now.Add(-m.plus(op, t))}}}
+	if t.By == "" {
+		return inspect.Rows(ctx, m.table, q)
+	}
+	q.Order, q.Limit = []driver.Order{{Column: t.After, By: t.By}}, inspect.PageSize
+	return func(yield func(driver.Row, error) bool) {
+		for {
+			var page []driver.Row
+			err := m.table.Look(ctx, func(r driver.Reader) (err error) {
+				page, err = inspect.Collect(r, q)
+				return err
+			})
+			if err != nil {
+				yield(driver.Row{}, err)
+				return
+			}
+			for _, row := range page {
+				if !yield(row, nil) {
+					return
+				}
+			}
+			if len(page) < q.Limit {
+				return
+			}
+			last := &page[len(page)-1]
+			q.After, q.Behind = last.ID, []any{rows.Key(m.schema, last, t.After, t.By)}
+		}
+	}
+}
+
+// fire runs op on every row of a list, which fits.
+func (m *Machine[R]) fire(ctx context.Context, op *fsmimpl.Operation[R], list iter.Seq2[driver.Row, error]) (int, error) {
 	var failed inspect.Failures
 	n := 0
-	for row, err := range inspect.Rows(ctx, m.table, driver.Query{States: op.From, Where: where}) {
+	for row, err := range list {
 		if err != nil {
 			return n, failed.Join(err)
 		}

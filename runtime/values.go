@@ -1,6 +1,8 @@
 package fsm
 
 import (
+	"time"
+
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
@@ -102,6 +104,12 @@ type Optional[T any] = driver.Optional[T]
 
 // Some returns a present value.
 func Some[T any](v T) Optional[T] { return driver.Some(v) }
+
+// Backoff is how long to wait after n failures: base, twice as long after each further
+// one, and longest at most.
+func Backoff(base, longest time.Duration, n int64) time.Duration {
+	return fsmimpl.Backoff(base, longest, n)
+}
 
 var (
 	// ErrClosed is what a call gets after the store was closed.

@@ -20,6 +20,25 @@ func cutOptionalTime(o Optional[time.Time]) Optional[time.Time] {
 	return o
 }
 
+// cutDuration is cutTime for a length that may be absent.
+func cutDuration(o Optional[time.Duration]) Optional[time.Duration] {
+	if d, ok := o.Get(); ok {
+		return Some(d.Truncate(time.Microsecond))
+	}
+	return o
+}
+
+// maxDuration is the longest length that a record holds: 100 years of 365 days.
+const maxDuration = 876000 * time.Hour
+
+// backoff is the smaller one of longest and base × 2^n.
+func backoff(base, longest time.Duration, n int64) time.Duration {
+	for ; n > 0 && base > 0 && base < longest; n-- {
+		base *= 2 // twice a length of 100 years at most, which is no overflow
+	}
+	return min(base, longest)
+}
+
 // inYears reports whether a time is in the years 1 to 9999.
 func inYears(t time.Time) bool {
 	year := t.UTC().Year()

@@ -3,6 +3,7 @@ package purekit
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 )
 
 // Optional is a value that may be absent. The zero Optional is absent.
@@ -45,6 +46,22 @@ func (o Optional[T]) MarshalJSON() ([]byte, error) {
 		return []byte("null"), nil
 	}
 	return json.Marshal(o.value)
+}
+
+// microsOf returns a length that may be absent as a number of microseconds.
+func microsOf(o Optional[time.Duration]) Optional[int64] {
+	if d, ok := o.Get(); ok {
+		return Some(d.Microseconds())
+	}
+	return Optional[int64]{}
+}
+
+// ofMicros is the inverse of microsOf.
+func ofMicros(o Optional[int64]) Optional[time.Duration] {
+	if n, ok := o.Get(); ok {
+		return Some(time.Duration(n) * time.Microsecond)
+	}
+	return Optional[time.Duration]{}
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.

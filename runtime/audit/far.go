@@ -7,6 +7,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
+	"github.com/fsmgen/fsmgen/runtime/internal/rows"
 )
 
 // farAhead is how far off a deadline may be before an audit warns.
@@ -22,21 +23,24 @@ func (m *machine[R]) far(row *driver.Row) []inspect.Finding {
 			if t.Startup || !slices.Contains(op.From, row.State) {
 				continue
 			}
-			name, at := t.After, time.Time{}
-			switch i := slices.IndexFunc(m.Schema.Columns, func(c driver.Column) bool { return c.Stored == t.After }); {
-			case i >= 0:
-				name = m.Schema.Columns[i].Name
-				at, _ = row.Values[i].(time.Time)
-			case t.After == "created_at":
-				at = row.CreatedAt
-			default:
-				at = row.UpdatedAt
-			}
+			at, _ := rows.Key(m.Schema, row, t.After, t.By).(time.Time)
 			if at.After(limit) {
+				name := m.name(t.After)
+				if t.By != "" {
+					name += " + " + m.name(t.By)
+				}
 				found = append(found, inspect.Finding{ID: row.ID, Rev: row.Rev, Check: CheckFar,
 					Message: fmt.Sprintf("%s is %s: until then nothing fires %s", name, at.Format(time.RFC3339), op.Name)})
 			}
 		}
 	}
 	return found
+}
+
+// name returns the specification's name of a stored field.
+func (m *machine[R]) name(stored string) string {
+	if i := m.Schema.Column(stored); i >= 0 {
+		return m.Schema.Columns[i].Name
+	}
+	return stored
 }

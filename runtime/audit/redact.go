@@ -142,7 +142,7 @@ func (m *machine[R]) needed(c *driver.Column) string {
 		return "the projection groups records by it"
 	}
 	for _, op := range m.Descriptor.Operations {
-		if slices.ContainsFunc(op.Triggers, func(t fsmimpl.Trigger) bool { return t.After == c.Stored }) {
+		if slices.ContainsFunc(op.Triggers, func(t fsmimpl.Trigger) bool { return t.After == c.Stored || t.By == c.Stored }) {
 			return op.Name + " becomes due by it"
 		}
 	}

@@ -8,7 +8,7 @@ type Query struct {
 	Where  []Cond   // all must hold
 	Order  []Order  // ties by id, ascending
 	After  string   // only rows behind this one: without Order, ids above this one
-	Behind []any    // with Order: what the row After holds of its columns, as in Row.Values
+	Behind []any    // with Order: what the row After holds of its keys, as in Row.Values
 	Limit  int      // 0: all
 	Lock   bool     // in a Tx: lock the rows, pass over those that another writer has locked
 
@@ -35,6 +35,7 @@ const (
 // "updated_at".
 type Cond struct {
 	Column string
+	By     string // with a time: the stored name of a length in microseconds, which is added to it; absent when either is
 	Op     Op
 	Value  any  // as in Row.Values; nil with OpPresent and OpAbsent
 	Now    bool // in a Call: Value is the time at which the store is asked
@@ -43,6 +44,7 @@ type Cond struct {
 // Order is one key of an order. Absent values come last.
 type Order struct {
 	Column     string // a stored field name, "created_at" or "updated_at"
+	By         string // as in Cond
 	Descending bool
 }
 

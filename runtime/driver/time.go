@@ -12,3 +12,6 @@ func Time(t time.Time) time.Time {
 	}
 	return t
 }
+
+// Later returns a time that is microseconds later.
+func Later(t time.Time, micros int64) time.Time { return time.UnixMicro(t.UnixMicro() + micros).UTC() }

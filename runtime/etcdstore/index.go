@@ -30,7 +30,7 @@ func (t *table) indexes(row *driver.Row) []indexed {
 		group := x.Name + "\x00" + joined(values)
 		key := []byte(t.keys.base + partIndex + group)
 		for _, o := range x.Order {
-			key = appendValue(key, rows.Column(t.schema, row, o.Column), o.Descending)
+			key = appendValue(key, rows.Key(t.schema, row, o.Column, o.By), o.Descending)
 		}
 		e := indexed{key: string(key) + row.ID, value: row.State + "\x00" + row.ID}
 		if len(x.Order) == 0 {
@@ -175,7 +175,7 @@ func cutIndexed(value []byte) (state, id string) {
 func equals(where []driver.Cond, columns []string) (values []any, ok bool) {
 	for _, name := range columns {
 		i := slices.IndexFunc(where, func(c driver.Cond) bool {
-			return c.Column == name && c.Op == driver.OpEq && c.Value != nil
+			return c.Column == name && c.By == "" && c.Op == driver.OpEq && c.Value != nil
 		})
 		if i < 0 {
 			return nil, false

@@ -142,7 +142,7 @@ func (r *reader) planIndex(q *driver.Query, x *driver.Index, values []any) (plan
 	}
 	if len(x.Order) > 0 && !x.Order[0].Descending {
 		for _, c := range q.Where {
-			if c.Column != x.Order[0].Column || c.Value == nil {
+			if c.Column != x.Order[0].Column || c.By != x.Order[0].By || c.Value == nil {
 				continue
 			}
 			bound := string(appendValue([]byte(prefix), c.Value, false))

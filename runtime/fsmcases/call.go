@@ -87,6 +87,15 @@ func (c Call) Time(name string) time.Time {
 	return AsSent(input[time.Time](c, name, driver.KindTime))
 }
 
+// Duration returns a length, as a caller has it: finer than what records keep.
+func (c Call) Duration(name string) time.Duration {
+	d := time.Duration(input[int64](c, name, driver.KindInt)) * time.Microsecond
+	if d < 0 {
+		return d - dust
+	}
+	return d + dust
+}
+
 // JSON returns a json input.
 func (c Call) JSON(name string) fsm.JSON {
 	if s := input[string](c, name, driver.KindJSON); s != "" {

@@ -58,7 +58,8 @@ type Feed struct{ Input, Column string }
 type Trigger struct {
 	Startup bool
 	After   string        // stored field name, "created_at" or "updated_at"; empty with Startup
-	Plus    time.Duration // added to the field's value
+	By      string        // stored name of the length that is added to the field's value; empty: none
+	Plus    time.Duration // added to the field's value; without By
 }
 
 // Caller is who makes a call, and why: fsm.Call.

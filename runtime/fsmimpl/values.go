@@ -45,6 +45,13 @@ func appendValue(b []byte, v any) []byte {
 			return at.UTC().AppendFormat(b, time.RFC3339Nano)
 		}
 		return append(b, "absent"...)
+	case time.Duration:
+		return appendSpan(b, v)
+	case driver.Optional[time.Duration]:
+		if d, ok := v.Get(); ok {
+			return appendSpan(b, d)
+		}
+		return append(b, "absent"...)
 	case int64:
 		return strconv.AppendInt(b, v, 10)
 	case bool:

@@ -106,6 +106,10 @@ type Dialect interface {
 	bind(v any) any
 	// operand returns a column as it can be compared.
 	operand(column string, kind driver.Kind) string
+	// later returns a time's column and a length's as one key that can be compared, and since
+	// a time that is compared with it.
+	later(column, length string) string
+	since(parameter string) string
 	// present returns the condition that a column of a set is not empty.
 	present(column string) string
 	// often and seldom tell a planner without statistics that a condition holds

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -165,6 +166,39 @@ func TestPlanOfClaimsInCalm(t *testing.T) {
 					t.Errorf("%d of %d wait in each lane, %s:\n%s", waiting, all, when, plan)
 				}
 				run("DEALLOCATE claim")
+			}
+		}
+	}
+}
+
+// The sweeper finds what is due after a time and a length that a field holds by the index over
+// both, which the generated schema has in the same words, in a plan for every call too.
+func TestPlanOfDeadlinesWithALength(t *testing.T) {
+	t.Parallel()
+	s, texts := looseParcels(t)
+	tab := parcels(t, Postgres())
+	tab.computed = map[string]string{tab.states([]string{"held"}): `"_in_held"`}
+	due, err := tab.selectRows(&driver.Query{States: []string{"held"}, Limit: 1000, Order: []driver.Order{{Column: "due", By: "weight"}},
+		Where: []driver.Cond{{Column: "due", By: "weight", Op: driver.OpLe, Value: time.UnixMicro(0)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(text string) {
+		t.Helper()
+		if _, err := s.conn.ExecContext(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(`CREATE INDEX "parcel_due_late" ON "parcel" (` + tab.dialect.later(`"due"`, `"weight"`) + `) WHERE "_in_held"; PREPARE due AS ` + due.String())
+	for _, mode := range []string{"force_generic_plan", "force_custom_plan"} {
+		run("SET plan_cache_mode = " + mode)
+		for _, fill := range []string{"SELECT", `ALTER TABLE parcel DISABLE TRIGGER USER; TRUNCATE parcel;
+			INSERT INTO parcel ("id", "state", "rev", "created_at", "updated_at", "lane", "weight", "holder", "due", "tags", "moves", "_in_held")
+			SELECT 'p' || i, 'held', 1, now(), now(), 'l', i, 'h', now() + i * interval '1 hour', '[]', 0, true FROM generate_series(1, 20000) AS i`, "ANALYZE parcel"} {
+			run(fill)
+			plan := strings.Join(texts("EXPLAIN EXECUTE due(now() - interval '1 day', 1000)"), "\n")
+			if !strings.Contains(plan, "parcel_due_late") {
+				t.Errorf("%s, after %.20s:\n%s", mode, fill, plan)
 			}
 		}
 	}

@@ -226,6 +226,11 @@ func (sqlite) bind(v any) any {
 
 func (sqlite) operand(column string, _ driver.Kind) string { return column }
 
+// later: both are numbers of microseconds.
+func (sqlite) later(column, length string) string { return "(" + column + " + " + length + ")" }
+
+func (sqlite) since(parameter string) string { return parameter }
+
 func (sqlite) present(column string) string { return "(json_array_length(" + column + ") > 0)" }
 
 // Without ANALYZE, SQLite takes a state to hold for ten rows of a million and a

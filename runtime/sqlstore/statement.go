@@ -198,26 +198,57 @@ func (t *table) kind(name string) (driver.Kind, error) {
 	return 0, fmt.Errorf("sqlstore: %s has no column %q", t.schema.Machine, name)
 }
 
+// key is what a query compares rows by, or orders them by: see driver.Cond.
+type key struct{ column, by string }
+
+// words returns a key and its kind.
+func (t *table) words(k key) (string, driver.Kind, error) {
+	kind, err := t.kind(k.column)
+	if err != nil || k.by == "" {
+		return quote(k.column), kind, err
+	}
+	length, err := t.kind(k.by)
+	if err == nil && (kind != driver.KindTime || length != driver.KindInt) {
+		err = fmt.Errorf("sqlstore: %s: %q cannot be added to %q; name a time and a length", t.schema.Machine, k.by, k.column)
+	}
+	return t.dialect.later(quote(k.column), quote(k.by)), kind, err
+}
+
+// value adds a value that is compared with a key.
+func (t *table) value(b *text, k key, v any) string {
+	place := b.arg(t.bind(v))
+	if k.by == "" {
+		return place
+	}
+	return t.dialect.since(t.dialect.cast(place, driver.KindTime))
+}
+
 var comparisons = map[driver.Op]string{
 	driver.OpEq: "=", driver.OpNe: "<>", driver.OpLt: "<", driver.OpLe: "<=", driver.OpGt: ">", driver.OpGe: ">=",
 }
 
-// firstKey returns the column that decides first on the order of a query: one
+// firstKey returns the key that decides first on the order of a query: one
 // that has one value in all rows asked for does not. It is empty where none does.
-func firstKey(q *driver.Query) string {
+func firstKey(q *driver.Query) key {
 	for _, o := range q.Order {
-		if !slices.ContainsFunc(q.Where, func(c driver.Cond) bool { return c.Column == o.Column && c.Op == driver.OpEq }) {
-			return o.Column
+		if !slices.ContainsFunc(q.Where, func(c driver.Cond) bool { return c.Column == o.Column && c.By == o.By && c.Op == driver.OpEq }) {
+			return key{o.Column, o.By}
 		}
 	}
-	return ""
+	return key{}
 }
 
-// mayLack reports whether a column may be absent in a row that fits a query.
-func (t *table) mayLack(column string, q *driver.Query) bool {
-	i := t.schema.Column(column)
-	return i >= 0 && t.schema.Columns[i].Optional &&
-		!slices.ContainsFunc(q.Where, func(c driver.Cond) bool { return c.Column == column && c.Op != driver.OpAbsent })
+// mayLack reports whether a key may be absent in a row that fits a query.
+func (t *table) mayLack(k key, q *driver.Query) bool {
+	for _, name := range []string{k.column, k.by} {
+		i := t.schema.Column(name)
+		if i >= 0 && t.schema.Columns[i].Optional && !slices.ContainsFunc(q.Where, func(c driver.Cond) bool {
+			return (c.Column == name || c.By == name) && c.Op != driver.OpAbsent
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // where writes the conditions of a query.
@@ -225,7 +256,7 @@ func (t *table) where(b *text, q *driver.Query, more ...string) error {
 	var parts []string
 	first, ranged := firstKey(q), false
 	if q.Park != nil && len(q.Where)+len(q.Order) == 0 {
-		first = "id"
+		first = key{column: "id"}
 	}
 	if q.States != nil {
 		states := t.among("", q.States)
@@ -240,11 +271,11 @@ func (t *table) where(b *text, q *driver.Query, more ...string) error {
 		}
 	}
 	for _, c := range q.Where {
-		kind, err := t.kind(c.Column)
+		k := key{c.Column, c.By}
+		col, kind, err := t.words(k)
 		if err != nil {
 			return err
 		}
-		col := quote(c.Column)
 		switch {
 		case c.Op == driver.OpPresent && kind == driver.KindSet:
 			parts = append(parts, t.dialect.present(col))
@@ -259,12 +290,12 @@ func (t *table) where(b *text, q *driver.Query, more ...string) error {
 		case comparisons[c.Op] == "":
 			return fmt.Errorf("sqlstore: unknown comparison %d of column %q", c.Op, c.Column)
 		default:
-			value := b.arg(t.bind(c.Value))
+			value := t.value(b, k, c.Value)
 			condition := t.dialect.operand(col, kind) + " " + comparisons[c.Op] + " " + value
-			if minute := t.minute(c.Column); minute != "" && (c.Op == driver.OpLe || c.Op == driver.OpLt) {
+			if minute := t.minute(c.Column); minute != "" && c.By == "" && (c.Op == driver.OpLe || c.Op == driver.OpLt) {
 				condition += " AND " + minute + " <= " + value
 			}
-			if c.Op != driver.OpEq && c.Op != driver.OpNe && (c.Column == first || first == "" && kind == driver.KindTime) {
+			if c.Op != driver.OpEq && c.Op != driver.OpNe && (k == first || first == key{} && kind == driver.KindTime) {
 				condition, ranged = t.dialect.seldom(condition), true // a deadline: few are past it
 			}
 			parts = append(parts, condition)
@@ -284,12 +315,12 @@ func (t *table) where(b *text, q *driver.Query, more ...string) error {
 	case q.After != "":
 		parts = append(parts, `"id" > `+b.arg(q.After))
 	}
-	if len(q.States) > 0 && first != "" && !ranged {
-		kind, err := t.kind(first)
+	if len(q.States) > 0 && first != (key{}) && !ranged {
+		words, kind, err := t.words(first)
 		if err != nil {
 			return err
 		}
-		if walk := t.dialect.walk(quote(first), kind, t.mayLack(first, q)); walk != "" {
+		if walk := t.dialect.walk(words, kind, t.mayLack(first, q)); walk != "" {
 			parts = append(parts, walk)
 		}
 	}
@@ -310,23 +341,24 @@ func (t *table) behind(b *text, q *driver.Query, i int) (string, error) {
 		return `"id" > ` + b.arg(q.After), nil
 	}
 	o, value := q.Order[i], q.Behind[i]
-	kind, err := t.kind(o.Column)
+	k := key{o.Column, o.By}
+	column, kind, err := t.words(k)
 	if err != nil {
 		return "", err
 	}
-	column := t.dialect.operand(quote(o.Column), kind)
+	column = t.dialect.operand(column, kind)
 	if value == nil { // absent values are the last
 		rest, err := t.behind(b, q, i+1)
 		return column + " IS NULL AND " + rest, err
 	}
 	sign := map[bool]string{true: " < ", false: " > "}[o.Descending]
 	condition := ""
-	if t.mayLack(o.Column, q) {
+	if t.mayLack(k, q) {
 		condition = "(" + column + " IS NULL OR "
 	} else { // the range, which an index can begin with
-		condition = column + strings.TrimSuffix(sign, " ") + "= " + b.arg(t.bind(value)) + " AND ("
+		condition = column + strings.TrimSuffix(sign, " ") + "= " + t.value(b, k, value) + " AND ("
 	}
-	condition += column + sign + b.arg(t.bind(value)) + " OR " + column + " = " + b.arg(t.bind(value)) + " AND "
+	condition += column + sign + t.value(b, k, value) + " OR " + column + " = " + t.value(b, k, value) + " AND "
 	rest, err := t.behind(b, q, i+1)
 	return condition + rest + ")", err
 }
@@ -351,16 +383,17 @@ func (t *table) selectWhere(what string, q *driver.Query, conditions ...string) 
 			return nil, err
 		}
 		ordered := slices.ContainsFunc(q.Order, func(o driver.Order) bool { return o.Column == c.Column })
-		if c.Op == driver.OpAbsent && kind != driver.KindSet && kind != driver.KindJSON && !ordered {
+		if c.Op == driver.OpAbsent && c.By == "" && kind != driver.KindSet && kind != driver.KindJSON && !ordered {
 			keys = append(keys, quote(c.Column))
 		}
 	}
 	for _, o := range q.Order {
-		kind, err := t.kind(o.Column)
+		k := key{o.Column, o.By}
+		words, kind, err := t.words(k)
 		if err != nil {
 			return nil, err
 		}
-		keys = append(keys, t.dialect.order(t.dialect.operand(quote(o.Column), kind), t.mayLack(o.Column, q), o.Descending)...)
+		keys = append(keys, t.dialect.order(t.dialect.operand(words, kind), t.mayLack(k, q), o.Descending)...)
 	}
 	b.WriteString(" ORDER BY " + strings.Join(append(keys, `"id"`), ", "))
 	if q.Limit > 0 {

@@ -18,7 +18,11 @@ func indexes[R any](s *world.Suite[R], t *testing.T) {
 	for _, x := range s.D.Descriptor.Schema.Indexes {
 		var order []string
 		for _, o := range x.Order {
-			order = append(order, map[bool]string{true: "-"}[o.Descending]+o.Column)
+			key := map[bool]string{true: "-"}[o.Descending] + o.Column
+			if o.By != "" {
+				key += " + " + o.By
+			}
+			order = append(order, key)
 		}
 		got = append(got, indexText(x.Name, x.Columns, order, slices.Clone(x.States)))
 	}
@@ -35,16 +39,22 @@ func indexText(name string, columns, order, states []string) string {
 func indexTexts(m *spec.Machine) []string {
 	var want []string
 	for _, o := range m.Operations {
-		var timed []*spec.Field
+		var timed [][2]*spec.Field
 		for _, t := range o.Triggers {
-			if t.Startup || slices.Contains(timed, t.After) {
+			if t.Startup || slices.Contains(timed, [2]*spec.Field{t.After, t.By}) {
 				continue
 			}
-			name := "due." + o.Name
-			if timed = append(timed, t.After); len(timed) > 1 {
+			name, key := "due."+o.Name, t.After.Stored()
+			if timed = append(timed, [2]*spec.Field{t.After, t.By}); len(timed) > 1 {
 				name += "." + t.After.Name
 			}
-			want = append(want, indexText(name, nil, []string{t.After.Stored()}, words(world.Starts(m, o))))
+			if t.By != nil {
+				key += " + " + t.By.Stored()
+			}
+			if len(timed) > 1 && t.By != nil {
+				name += "." + t.By.Name
+			}
+			want = append(want, indexText(name, nil, []string{key}, words(world.Starts(m, o))))
 		}
 		if o.Next == nil {
 			continue

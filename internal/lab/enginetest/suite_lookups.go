@@ -128,6 +128,8 @@ func some(m *spec.Machine, f *spec.Field, few bool) (list []interp.Value) {
 		for n := low; n < low+24 && (t.Max == nil || n <= *t.Max) && (!few || n < low+2); n++ {
 			list = append(list, interp.Int(n))
 		}
+	case spec.KindDuration:
+		return []interp.Value{interp.Span(*t.Min), interp.Span(*t.Max)}
 	case spec.KindSet:
 		return []interp.Value{interp.Set("a")}
 	}

@@ -64,12 +64,13 @@ var planWords = map[string]struct {
 	index, state, counted string // an index is used; its part of one state is, for rows and for their number
 	effect                string // the deliveries of one effect are found, up to a time
 	until                 string // behind a column: an index is used up to a value
+	later                 string // in a query for what is due after a time and a length
 	sorts, filters        string // what it reads is sorted; what it counts is looked at one by one
 	minute                string // before a deadline: the column that the sweeper's index names
 	open                  bool   // the only index by states is of those that are not terminal
 }{
-	"sqlite":   {effect: "(effect=? AND due<?)", minute: "(", index: "USING INDEX ", state: "(state=?", counted: "(state=?", until: "<?", sorts: "TEMP B-TREE", filters: "TEMP B-TREE"},
-	"postgres": {effect: "(effect = fresh.name) AND (due <= ", minute: "Index Cond: (_minute_", open: true, index: "Index Scan using ", until: " <= ", sorts: "Sort", filters: "Filter"},
+	"sqlite":   {effect: "(effect=? AND due<?)", minute: "(", index: "USING INDEX ", state: "(state=?", counted: "(state=?", until: "<?", later: `" + "`, sorts: "TEMP B-TREE", filters: "TEMP B-TREE"},
+	"postgres": {effect: "(effect = fresh.name) AND (due <= ", minute: "Index Cond: (_minute_", open: true, index: "Index Scan using ", until: " <= ", later: "interval '1 microsecond'", sorts: "Sort", filters: "Filter"},
 }
 
 // plans looks at how the database finds what the machine asks for again and
@@ -115,6 +116,11 @@ func plans[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 		plans := ask(func() error { _, err := h.D.Sweep(h.Ctx); return err })
 		for _, column := range deadlines(s.M) {
 			demand(plans, quoteName(column)+" <= ", words.minute+column+words.until, "", 1)
+		}
+		for _, o := range s.M.Operations { // with a length that a field holds, the index over both
+			if slices.ContainsFunc(o.Triggers, func(t spec.Trigger) bool { return t.By != nil }) {
+				demand(plans, words.later, s.M.Name+"_due_"+o.Name, "TEMP B-TREE", 1)
+			}
 		}
 	}
 	if h.D.Deliver != nil {
@@ -246,7 +252,7 @@ func deadlines(m *spec.Machine) []string {
 	var columns []string
 	for _, o := range m.Operations {
 		for _, t := range o.Triggers {
-			if !t.Startup && !slices.Contains(columns, t.After.Stored()) {
+			if !t.Startup && t.By == nil && !slices.Contains(columns, t.After.Stored()) {
 				columns = append(columns, t.After.Stored())
 			}
 		}

@@ -124,7 +124,7 @@ func (p *prompt) badValues(st *spec.State, r interp.Record) [][2]string {
 // in a table that is not STRICT.
 func (p *prompt) badTypes(column string, kind spec.Kind) [][2]string {
 	switch kind {
-	case spec.KindInt, spec.KindCounter, spec.KindSequence, spec.KindBool, spec.KindTime:
+	case spec.KindInt, spec.KindCounter, spec.KindSequence, spec.KindBool, spec.KindTime, spec.KindDuration:
 		return [][2]string{{column, "'no number'"}, {column, "1.5"}}
 	case spec.KindString:
 		return [][2]string{{column, "x'61'"}}

@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -88,7 +89,7 @@ func wrong(k spec.Kind) []any {
 	if k != spec.KindTime {
 		bad = append(bad, world.Noon)
 	}
-	if k != spec.KindInt && k != spec.KindCounter && k != spec.KindSequence {
+	if k != spec.KindInt && k != spec.KindCounter && k != spec.KindSequence && k != spec.KindDuration {
 		bad = append(bad, int64(3))
 	} else {
 		bad = append(bad, "3")
@@ -103,6 +104,8 @@ func wrong(k spec.Kind) []any {
 		bad = append(bad, "[", `{"a":1}`, "[1]")
 	case spec.KindJSON:
 		bad = append(bad, "", "{", "{} {}")
+	case spec.KindDuration:
+		bad = append(bad, int64(math.MaxInt64)) // more than Go holds
 	}
 	return bad
 }
@@ -132,6 +135,8 @@ func zero(t spec.Type) interp.Value {
 		return interp.JSON("null")
 	case spec.KindSet:
 		return interp.Set()
+	case spec.KindDuration:
+		return interp.Span(0)
 	}
 	return interp.Int(0)
 }

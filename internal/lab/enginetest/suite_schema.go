@@ -65,6 +65,7 @@ func schema[R any](s *world.Suite[R], t *testing.T) {
 var kinds = map[spec.Kind]driver.Kind{
 	spec.KindString: driver.KindString, spec.KindInt: driver.KindInt, spec.KindBool: driver.KindBool, spec.KindTime: driver.KindTime, spec.KindJSON: driver.KindJSON,
 	spec.KindCounter: driver.KindCounter, spec.KindSet: driver.KindSet, spec.KindSequence: driver.KindSequence, spec.KindEnum: driver.KindEnum,
+	spec.KindDuration: driver.KindInt,
 }
 
 // operationInfo compares the part of each operation that only refusals and

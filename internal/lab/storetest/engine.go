@@ -90,6 +90,12 @@ func (b *bench) open(opts ...fsm.Option) *depot {
 // another opens the machine once more, as another process would.
 func (d *depot) another(opts ...fsm.Option) *fsm.Machine[Parcel] {
 	d.Helper()
+	return d.machine(Descriptor(d.schema), opts...)
+}
+
+// machine opens the machine of a descriptor.
+func (d *depot) machine(descriptor *fsmimpl.Descriptor[Parcel], opts ...fsm.Option) *fsm.Machine[Parcel] {
+	d.Helper()
 	effects := map[string]fsmimpl.EffectFunc[Parcel]{}
 	for _, name := range []string{"charge", "carry", "notify"} {
 		effects[name] = func(ctx context.Context, tx fsm.Tx, p Parcel, key string, e fsm.Event) error {
@@ -119,7 +125,7 @@ func (d *depot) another(opts ...fsm.Option) *fsm.Machine[Parcel] {
 		defer d.mu.Unlock()
 		return d.now
 	})
-	m, err := fsm.NewMachine(d.ctx, d.store, Descriptor(d.schema), effects, append([]fsm.Option{clock, fsm.WithCallerTime()}, opts...)...)
+	m, err := fsm.NewMachine(d.ctx, d.store, descriptor, effects, append([]fsm.Option{clock, fsm.WithCallerTime()}, opts...)...)
 	if err != nil {
 		d.Fatalf("NewMachine: %v", err)
 	}

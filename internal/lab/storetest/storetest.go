@@ -48,7 +48,7 @@ func Run(t *testing.T, open func(tb testing.TB) fsm.Store, opts ...Option) {
 		{"write", writeTests},
 		{"request", requestTests},
 		{"unique", uniqueTests},
-		{"query", queryTests},
+		{"query", append(queryTests, laterTests...)},
 		{"lookup", lookupTests},
 		{"inspect", inspectTests},
 		{"lock", lockTests},

@@ -234,6 +234,20 @@ var promises = []struct {
 	{"Row: ErrNotFound", wrong{row: func(r driver.Row, _ error) (driver.Row, error) { return r, nil }}, "transaction/a_missing_row_is_ErrNotFound"},
 	{"Rows: the states", wrong{query: func(q driver.Query) driver.Query { q.States = nil; return q }}, "query/rows_and_count"},
 	{"Rows: the conditions", wrong{query: func(q driver.Query) driver.Query { q.Where = nil; return q }}, "query/rows_and_count"},
+	{"Rows: a length that is added", wrong{query: func(q driver.Query) driver.Query {
+		q.Where = slices.Clone(q.Where)
+		for i := range q.Where {
+			q.Where[i].By = ""
+		}
+		return q
+	}}, "query/a_time_and_a_length"},
+	{"Rows: the order by a length that is added", wrong{query: func(q driver.Query) driver.Query {
+		q.Order = slices.Clone(q.Order)
+		for i := range q.Order {
+			q.Order[i].By = ""
+		}
+		return q
+	}}, "query/a_time_and_a_length"},
 	{"Rows: the order", wrong{query: func(q driver.Query) driver.Query { q.Order = nil; return q }}, "query/rows_and_count"},
 	{"Rows: the limit", wrong{query: func(q driver.Query) driver.Query { q.Limit = 0; return q }}, "query/rows_and_count"},
 	{"Rows: above After", wrong{query: func(q driver.Query) driver.Query { q.After = ""; return q }}, "query/rows_and_count"},

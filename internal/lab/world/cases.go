@@ -88,6 +88,8 @@ func blank(m *spec.Machine, st *spec.State) interp.Record {
 		case f.Type.Optional:
 		case f.Type.Kind == spec.KindInt, f.Type.Kind == spec.KindSequence:
 			return interp.Int(0)
+		case f.Type.Kind == spec.KindDuration:
+			return interp.Span(0)
 		case f.Type.Kind == spec.KindBool:
 			return interp.Bool(false)
 		}

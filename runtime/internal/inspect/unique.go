@@ -84,6 +84,6 @@ func LooseRow(r driver.Reader, row *driver.Row) (bool, error) {
 // SameConds reports whether two conditions are one.
 func SameConds(a, b []driver.Cond) bool {
 	return slices.EqualFunc(a, b, func(a, b driver.Cond) bool {
-		return a.Column == b.Column && a.Op == b.Op && a.Now == b.Now && driver.Same(a.Value, b.Value)
+		return a.Column == b.Column && a.By == b.By && a.Op == b.Op && a.Now == b.Now && driver.Same(a.Value, b.Value)
 	})
 }

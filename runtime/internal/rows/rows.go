@@ -15,19 +15,13 @@ import (
 
 // Known returns an error unless the machine has every column of the query.
 func Known(s *driver.Schema, q *driver.Query) error {
-	known := func(column string) error {
-		if column == "created_at" || column == "updated_at" || s.Column(column) >= 0 {
-			return nil
-		}
-		return fmt.Errorf("%s has no column %q", s.Machine, column)
-	}
 	for _, c := range q.Where {
-		if err := known(c.Column); err != nil {
+		if err := known(s, c.Column, c.By); err != nil {
 			return err
 		}
 	}
 	for _, o := range q.Order {
-		if err := known(o.Column); err != nil {
+		if err := known(s, o.Column, o.By); err != nil {
 			return err
 		}
 	}
@@ -35,6 +29,44 @@ func Known(s *driver.Schema, q *driver.Query) error {
 		return fmt.Errorf("a query of %s by %d columns begins behind %d values", s.Machine, len(q.Order), len(q.Behind))
 	}
 	return nil
+}
+
+// known returns an error unless there is a column, and it is a time where a length is added to it.
+func known(s *driver.Schema, column, by string) error {
+	kind, err := KindOf(s, column)
+	if err != nil || by == "" {
+		return err
+	}
+	length, err := KindOf(s, by)
+	if err == nil && (kind != driver.KindTime || length != driver.KindInt) {
+		err = fmt.Errorf("%s: %q cannot be added to %q; name a time and a length", s.Machine, by, column)
+	}
+	return err
+}
+
+// KindOf returns the kind of a column.
+func KindOf(s *driver.Schema, column string) (driver.Kind, error) {
+	if column == "created_at" || column == "updated_at" {
+		return driver.KindTime, nil
+	}
+	if i := s.Column(column); i >= 0 {
+		return s.Columns[i].Kind, nil
+	}
+	return 0, fmt.Errorf("%s has no column %q", s.Machine, column)
+}
+
+// Key returns the value of a column, and later by another one where that is named.
+func Key(s *driver.Schema, row *driver.Row, column, by string) any {
+	v := Column(s, row, column)
+	if by == "" {
+		return v
+	}
+	at, timed := v.(time.Time)
+	length, known := Column(s, row, by).(int64)
+	if !timed || !known {
+		return nil
+	}
+	return driver.Later(at, length)
 }
 
 // Column returns the value of a column; created_at and updated_at are columns too.
@@ -55,7 +87,7 @@ func Fit(s *driver.Schema, row *driver.Row, q *driver.Query) bool {
 		return false
 	}
 	for _, c := range q.Where {
-		value := Column(s, row, c.Column)
+		value := Key(s, row, c.Column, c.By)
 		if i := s.Column(c.Column); i >= 0 && s.Columns[i].Kind == driver.KindSet && emptySet(value) {
 			value = nil
 		}
@@ -98,7 +130,7 @@ func holds(value any, c driver.Cond) bool {
 // Absent values come last.
 func Sort(s *driver.Schema, list []driver.Row, order []driver.Order) {
 	slices.SortStableFunc(list, func(a, b driver.Row) int { // stable: ties stay in the order of the ids
-		return inOrder(s, &a, order, func(i int) any { return Column(s, &b, order[i].Column) })
+		return inOrder(s, &a, order, func(i int) any { return Key(s, &b, order[i].Column, order[i].By) })
 	})
 }
 
@@ -114,7 +146,7 @@ func Behind(s *driver.Schema, row *driver.Row, q *driver.Query) bool {
 // inOrder compares a row with the values of another one, by the keys of order.
 func inOrder(s *driver.Schema, row *driver.Row, order []driver.Order, other func(i int) any) int {
 	for i, o := range order {
-		x, y := Column(s, row, o.Column), other(i)
+		x, y := Key(s, row, o.Column, o.By), other(i)
 		switch {
 		case x == nil && y == nil:
 			continue
