@@ -128,9 +128,13 @@ func (d *liveDatabase) Overview(ctx context.Context, m *spec.Machine) (Overview,
 
 // overdue lists the records for which a trigger is due.
 func (d *liveDatabase) overdue(ctx context.Context, db *live.DB, o *spec.Operation, t spec.Trigger, now time.Time, v *Overview) error {
+	by := ""
+	if t.By != nil {
+		by = t.By.Stored()
+	}
 	q := driver.Query{
-		Where: []driver.Cond{{Column: t.After.Stored(), Op: driver.OpLe, Value: now.Add(-t.Plus)}},
-		Order: []driver.Order{{Column: t.After.Stored()}}, Limit: mostOverdue + 1,
+		Where: []driver.Cond{{Column: t.After.Stored(), By: by, Op: driver.OpLe, Value: now.Add(-t.Plus)}},
+		Order: []driver.Order{{Column: t.After.Stored(), By: by}}, Limit: mostOverdue + 1,
 	}
 	for _, s := range o.From {
 		q.States = append(q.States, s.State.Stored())
@@ -144,11 +148,11 @@ func (d *liveDatabase) overdue(ctx context.Context, db *live.DB, o *spec.Operati
 			v.More = true
 			break
 		}
-		at := r.Value(db.Spec, t.After)
+		at := interp.Deadline(db.Spec, t, r)
 		if r.State == nil || at.Kind != interp.KindTime {
 			continue // an audit says what is wrong with it
 		}
-		due := at.AsTime().Add(t.Plus)
+		due := at.AsTime()
 		v.Overdue = append(v.Overdue, Overdue{
 			ID: r.ID, Broken: err != nil, State: r.State.Name, Operation: o.Name, Field: t.After.Name,
 			Deadline: stamp(due), Late: lateBy(now.Sub(due)), due: due,

@@ -382,11 +382,8 @@ func deadlinesOf(m *spec.Machine, w interp.World, now time.Time) []deadlineView 
 				continue
 			}
 			for _, t := range o.Triggers {
-				if t.Startup {
-					continue
-				}
-				if v := r.Value(m, t.After); v.Kind == interp.KindTime {
-					at := v.AsTime().Add(t.Plus)
+				if v := interp.Deadline(m, t, r); v.Kind == interp.KindTime {
+					at := v.AsTime()
 					list = append(list, deadlineView{r.ID, o.Name, t.After.Name, stamp(at), !now.Before(at)})
 				}
 			}
