@@ -129,16 +129,13 @@ func (d *liveDatabase) Overview(ctx context.Context, m *spec.Machine) (Overview,
 
 // overdue lists the records for which a trigger is due.
 func (d *liveDatabase) overdue(ctx context.Context, db *live.DB, o *spec.Operation, t spec.Trigger, now time.Time, v *Overview) error {
-	plus := t.Plus
+	by := ""
 	if t.By != nil {
-		plus = time.Duration(*t.By.Type.Min) * time.Microsecond
+		by = t.By.Stored()
 	}
 	q := driver.Query{
-		Where: []driver.Cond{{Column: t.After.Stored(), Op: driver.OpLe, Value: now.Add(-plus)}},
-		Order: []driver.Order{{Column: t.After.Stored()}},
-	}
-	if t.By == nil {
-		q.Limit = mostOverdue + 1
+		Where: []driver.Cond{{Column: t.After.Stored(), By: by, Op: driver.OpLe, Value: now.Add(-t.Plus)}},
+		Order: []driver.Order{{Column: t.After.Stored(), By: by}}, Limit: mostOverdue + 1,
 	}
 	for _, s := range o.From {
 		q.States = append(q.States, s.State.Stored())
@@ -148,15 +145,12 @@ func (d *liveDatabase) overdue(ctx context.Context, db *live.DB, o *spec.Operati
 		if err != nil && !errors.Is(err, fsm.ErrQuarantined) {
 			return err
 		}
-		at := interp.Deadline(db.Spec, t, r)
-		if r.State != nil && (at.Kind != interp.KindTime || now.Before(at.AsTime())) {
-			continue
-		}
 		if n++; n > mostOverdue {
 			v.More = true
 			break
 		}
-		if r.State == nil {
+		at := interp.Deadline(db.Spec, t, r)
+		if r.State == nil || at.Kind != interp.KindTime {
 			continue // an audit says what is wrong with it
 		}
 		due := at.AsTime()
