@@ -14,7 +14,8 @@ var triggerRules = []Rule{
 		Code: "FSM206", Name: "trigger that never succeeds", Severity: spec.Error, Run: deadTrigger,
 		Doc: `The sweeper fires the operation once the deadline is past. In every source state the deadline is absent then, or a guard of the
 operation asks for the opposite: that it is not past yet. Or the operation needs an actor, and a trigger has none. So the operation
-is never run, and what it should end goes on forever. Usually a comparison is reversed, or names the wrong field.`,
+is never run, and what it should end goes on forever. Usually a comparison is reversed, or names the wrong field. At the very instant
+` + "`issued + grace`" + ` is past: ` + "`now < issued + grace`" + ` fails, and ` + "`after issued + grace`" + ` is due.`,
 	},
 	{
 		Code: "FSM207", Name: "trigger that fires again at once", Severity: spec.Warning, Run: restless, Allow: true,
