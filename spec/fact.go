@@ -51,7 +51,7 @@ func (p *parser) parseFact(w word) *astFact {
 		if hint == "" {
 			hint = factHint
 		}
-		p.at(codeFact, at, hint, "cannot read the fact %q: %s", fold(w.text), fmt.Sprintf(format, args...)).fix(at, meant[t.text])
+		p.at(codeFact, at, hint, "cannot read the fact %q: %s", fold(w.text), fmt.Sprintf(format, args...)).fix(at, cmp.Or(meant[t.text], spanFix(t.text)))
 		return nil
 	}
 	ts := scan(w.text)
@@ -227,7 +227,8 @@ func (p *parser) parseValue(w word) astValue {
 			if strings.Trim(words[2], "0msh") == "" {
 				hint = "write `now`"
 			}
-			p.at(codeValue, w.part(ts[2].at, utf8.RuneCountInString(words[2]), words[2]), hint, "%s", problem)
+			p.at(codeValue, w.part(ts[2].at, utf8.RuneCountInString(words[2]), words[2]), hint, "%s", problem).
+				fix(w.part(ts[2].at, utf8.RuneCountInString(words[2]), words[2]), spanFix(words[2]))
 			return v
 		}
 		v.kind, v.plus = ValueNow, d
@@ -247,7 +248,8 @@ func (p *parser) parseValue(w word) astValue {
 		}
 		if bad != nil {
 			at := w.part(bad.at, utf8.RuneCountInString(bad.text), bad.text)
-			p.at(codeValue, at, cmp.Or(apart(bad.text), hintOfPart(ts, *bad), sumHint), "cannot read the sum %q: %q is no part of it", text, bad.text)
+			p.at(codeValue, at, cmp.Or(apart(bad.text), hintOfPart(ts, *bad), sumHint), "cannot read the sum %q: %q is no part of it", text, bad.text).
+				fix(at, spanFix(bad.text))
 			return v
 		}
 		v.kind, v.parts = ValueSum, side.parts
@@ -274,8 +276,8 @@ func (p *parser) parseValue(w word) astValue {
 		switch {
 		case apart(text) != "":
 			hint = apart(text)
-		case meantSpan(text) != "":
-			fix = meantSpan(text)
+		case spanFix(text) != "":
+			fix = spanFix(text)
 			hint = hintOfSpan(text)
 		case len(ts) == 1 && strings.HasPrefix(text, oldMark):
 			fix = strings.TrimPrefix(text, oldMark)
@@ -323,7 +325,8 @@ func (p *parser) parseTrigger(w word) (astTrigger, bool) {
 		case len(ts) == 4:
 			d, problem := parseDuration(ts[3].text)
 			if problem != "" {
-				p.at(codeTrigger, w.part(ts[3].at, utf8.RuneCountInString(ts[3].text), ts[3].text), triggerHint(ts), "%s", problem)
+				p.at(codeTrigger, w.part(ts[3].at, utf8.RuneCountInString(ts[3].text), ts[3].text), triggerHint(ts), "%s", problem).
+					fix(w.part(ts[3].at, utf8.RuneCountInString(ts[3].text), ts[3].text), spanFix(ts[3].text))
 				return t, false
 			}
 			t.plus = d

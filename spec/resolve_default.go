@@ -32,7 +32,10 @@ func (r *resolver) bindDefault(f *Field, n *node) {
 	v := Value{Pos: n.pos, Text: n.text}
 	problem, hint := v.constant(f.Type, n)
 	if problem != "" {
-		r.at(codeValue, n.word(), hint, "default of field %s: %s", f.Name, problem)
+		d := r.at(codeValue, n.word(), hint, "default of field %s: %s", f.Name, problem)
+		if f.Type.Kind == KindDuration {
+			d.fix(n.word(), spanFix(n.text))
+		}
 		return
 	}
 	f.Default = &v

@@ -43,9 +43,17 @@ func meantSpan(text string) string {
 	return SpanText(d.Microseconds())
 }
 
+// spanFix is the length that a text stands for where it is written in another way; else empty.
+func spanFix(text string) string {
+	if meant := meantSpan(text); meant != text {
+		return meant
+	}
+	return ""
+}
+
 // hintOfSpan says how to write a length that cannot be read; empty for a text that was meant as none.
 func hintOfSpan(text string) string {
-	meant := meantSpan(text)
+	meant := spanFix(text)
 	switch {
 	case plainNumber.MatchString(text):
 		return "name the unit: `" + text + "s` are seconds, `" + text + "m` minutes"
@@ -53,7 +61,7 @@ func hintOfSpan(text string) string {
 		if _, problem := parseSpan(text); problem != "" {
 			return "write 876000h at most"
 		}
-	case meant != "" && meant != text:
+	case meant != "":
 		return "write `" + meant + "`"
 	}
 	return ""

@@ -193,3 +193,33 @@ func TestSpansOfCreations(t *testing.T) {
 		}
 	}
 }
+
+// A length in another way of writing has a fix, which works.
+func TestFixesOfSpans(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ old, next string }{
+		{"spent: {type: duration, default: 0s}", "spent: {type: duration, default: 1h30m}"},
+		{"spent: {type: duration, default: 0s}", "spent: {type: duration, default: 30 sec}"},
+		{"until: now + length", "until: now + 5min"},
+		{"until: now + length", "until: now + 1m30s"},
+		{"until: now + length", "until: until + 2hours"},
+		{"until: now + length", "until: now + length, spent: 2 minutes"},
+		{"until: now + length", "until: now + length, spent: spent + 1h30m"},
+		{"until: now + length", "until: now + length, spent: 5m + 10m"},
+		{"now < until", "now < until + 3days"},
+		{"after until", "after until + 1h30m"},
+		{"length: duration", "length: duration ..1h"},
+		{"length: duration", "length: duration 1h..1s"},
+	} {
+		src := leaseWith("duration", "until: now + length", "now < until", "after until")
+		bad := []byte(strings.Replace(src, c.old, c.next, 1))
+		_, found := spec.Parse("lease.yaml", bad)
+		if len(found) != 1 || len(found[0].Fix) == 0 {
+			t.Errorf("%s: %v, want one finding with a fix", c.next, found)
+			continue
+		}
+		if m, again := spec.Parse("lease.yaml", fixed(found, bad)); m == nil || len(again) > 0 {
+			t.Errorf("%s: the fix leads to %v\n%s", c.next, again, fixed(found, bad))
+		}
+	}
+}
