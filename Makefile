@@ -51,7 +51,7 @@ test campaigns: export GOGC ?= 400
 
 # The packages with campaigns. Of their tests those run that are in a file which speaks of
 # campaigns, or asks who runs it: make test has run the others, but not as the superuser.
-CAMPAIGNS = ./gen/chart/draw ./internal/lab/claims ./internal/lab/cost ./internal/lab/faults ./internal/lab/fuzzmachines ./internal/lab/difftest ./internal/diff ./internal/migration ./internal/prove ./internal/model ./internal/validate ./spec ./gen ./runtime/postgres ./runtime/sqlite
+CAMPAIGNS = ./gen/chart/draw ./internal/lab/brute ./internal/lab/claims ./internal/lab/cost ./internal/lab/faults ./internal/lab/fuzzmachines ./internal/lab/difftest ./internal/diff ./internal/migration ./internal/prove ./internal/model ./internal/validate ./spec ./gen ./runtime/postgres ./runtime/sqlite
 
 .PHONY: campaigns
 campaigns: ## the short forms of campaigns: faults, random machines, all generated packages (Linux; strace, PostgreSQL)

@@ -69,7 +69,11 @@ func (w *work) absentPart(s *part, branch *spec.Branch, a spec.Assign, t spec.Te
 	f.Hint = strings.Join(ways, ", or ")
 	s.touch()
 	record := s.begin()
-	if v, sol := s.check(against); v != undecided && !s.untold() {
+	v, sol := s.check(against)
+	if v == impossible { // another input or field has no value then
+		return
+	}
+	if v != undecided && !s.untold() {
 		f.Example = w.example(s, nil, record, sol)
 		if t.Input != nil {
 			f.Example.relevant[t.Input] = true
@@ -114,7 +118,11 @@ func (w *work) absentInput(s *part, branch *spec.Branch, a spec.Assign, against 
 	f.Hint = strings.Join(ways, ", or ")
 	s.touch()
 	record := s.begin()
-	if v, sol := s.check(against); v != undecided && !s.untold() {
+	v, sol := s.check(against)
+	if v == impossible { // another input or field has no value then
+		return
+	}
+	if v != undecided && !s.untold() {
 		f.Example = w.example(s, nil, record, sol)
 		f.Example.relevant[a.Value.Input] = true
 		f.Example.note(w.about(s, branch, goal{fields: []*spec.Field{a.Field}}))

@@ -120,13 +120,13 @@ func (w *world) name(nums []int64) {
 // where there is one.
 func (w *world) between(below, above string, nums []int64) []string {
 	var first []string
-	for _, prefix := range []string{"", "A", "0", below, below + "0", below + "\x01", "\u4e00"} { // 'A' < 'a', '0' < 'A'
+	for k, prefix := range []string{"", "A", "0", "!", "\u4e00", "A", "0", below, below + "0", below + "\x01"} { // '!' < '0' < 'A' < 'a'
 		names, last := make([]string, len(nums)), below
 		good := true
 		for i, n := range nums {
 			name := prefix + letters(i, len(nums))
-			if prefix == "\u4e00" { // many that have one character
-				name = string(rune(0x4e00 + i))
+			if 1 <= k && k <= 4 { // texts of one character, in a row
+				name = string([]rune(prefix)[0] + rune(i))
 			}
 			names[i] = w.spans[n].fitted(name)
 			good = good && names[i] > last
@@ -138,6 +138,14 @@ func (w *world) between(below, above string, nums []int64) []string {
 		if first == nil {
 			first = names
 		}
+	}
+	names, last := make([]string, len(nums)), below
+	for i, n := range nums {
+		last = w.spans[n].next(last)
+		names[i] = last
+	}
+	if above == "" || last < above {
+		return names
 	}
 	return first
 }

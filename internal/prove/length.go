@@ -41,6 +41,22 @@ func (s span) either(o span) span {
 	return span{min(a, c), max(b, d)}
 }
 
+// next is the first text of the length after another one, of the characters from ! on.
+func (s span) next(text string) string {
+	least, most := s.ends()
+	runes := []rune(text)
+	if int64(len(runes)) < most {
+		runes = append(runes, '!')
+	} else {
+		runes = runes[:most]
+		runes[most-1]++
+	}
+	for int64(len(runes)) < least {
+		runes = append(runes, '!')
+	}
+	return string(runes)
+}
+
 // within reports whether every text of one length has another one.
 func (s span) within(o span) bool { return s.either(o) == o.either(o) }
 

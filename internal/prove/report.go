@@ -69,6 +69,8 @@ func (w *work) failed(s *part, branch *spec.Branch, to *spec.State, record after
 		defer func() { s.long = nil }()
 	}
 	switch v, sol := s.check(against); {
+	case v == impossible: // another input or field has no value then
+		return
 	case !readable:
 		f.Related = append(f.Related, spec.Related{Pos: pos, Message: "a number in it is too large for the proof to calculate with"})
 	case v == undecided:

@@ -150,8 +150,19 @@ func (p *problem) fresh(t spec.Type) value {
 		p.within(v.num, *t.Min, *t.Max)
 	case spec.KindString:
 		v.length = lengthOf(t)
+		for _, text := range slices.Sorted(maps.Keys(p.texts)) {
+			p.unlike(v, text)
+		}
 	}
 	return v
+}
+
+// unlike says that a text is not one of the file whose length it cannot have.
+func (p *problem) unlike(v value, text string) {
+	n := int64(utf8.RuneCountInString(text))
+	if c := (value{kind: v.kind, num: p.texts[text]}); v.kind == spec.KindString && !v.absent && v.length.apart(span{n, n}) {
+		p.assume(anyOf(compare(v, c, -1), compare(c, v, -1)))
+	}
 }
 
 func (p *problem) within(num int, low, high int64) {
@@ -320,6 +331,12 @@ func (p *problem) input(in *spec.Input) value {
 			case spec.KindString:
 				v.length = v.length.both(lengthOf(a.Field.Type))
 				p.inputs[in] = v
+				if v.length.least > v.length.most { // no text is as long as all that take it ask
+					p.assume(not(p.present(v)))
+				}
+				for _, text := range slices.Sorted(maps.Keys(p.texts)) {
+					p.unlike(v, text)
+				}
 			}
 		}
 	}
@@ -372,6 +389,16 @@ func (p *problem) text(k spec.Kind, text string) value {
 		}
 	}
 	p.texts[text] = v.num
+	for _, f := range p.m.Fields {
+		if x, known := p.fields[f]; known {
+			p.unlike(x, text)
+		}
+	}
+	for _, in := range p.op.Inputs {
+		if x, known := p.inputs[in]; known {
+			p.unlike(x, text)
+		}
+	}
 	return v
 }
 
