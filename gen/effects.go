@@ -91,7 +91,7 @@ func (s scope) overflows(o *spec.Operation, e *spec.Effects, facts []*spec.Fact)
 		switch kind := a.Field.Type.Kind; {
 		case a.Value.Kind == spec.ValueNow && a.Value.Plus > 0, a.Value.Kind == spec.ValueSum && kind == spec.KindTime:
 			found = append(found, overflow{a.Field, raw("!%s(%s)", s.n.of("fsmimpl.InYears"), s.value(a.Value, a.Field).val)})
-		case a.Value.Kind == spec.ValueSum && kind == spec.KindDuration:
+		case kind == spec.KindDuration:
 			if when := s.noLength(a); when.kind != condFalse {
 				found = append(found, overflow{a.Field, raw(when.String())})
 			}
@@ -364,7 +364,7 @@ func (s scope) value(v spec.Value, f *spec.Field) operand {
 			return s.term(t, spec.Term{})
 		})
 		x := plain(o.kind, nil, o.val)
-		x.wide, x.ends = o.wide, o.ends
+		x.micros, x.wide, x.ends = o.micros, o.wide, o.ends
 		return x
 	case spec.ValueText:
 		if f.Type.Kind == spec.KindString || f.Type.Kind == spec.KindSet {

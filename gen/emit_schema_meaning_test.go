@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,13 +58,39 @@ var meaningFacts = []string{
 	"a + b <= 3", "a - b >= c", "b + b > c + 2", "a + n != 3", "2 == a + n - c", "b - 1 < c",
 }
 
-func meaningMachine(t *testing.T) *spec.Machine {
+// lasts is the same for times and lengths.
+const lasts = `
+fsm: 1
+machine: lasts
+entity: Thing
+otherwise: reject
+fields:
+  h: optional duration
+  i: duration
+  b: duration 1ms..1h
+  k: optional time
+  l: time
+  c: counter
+states:
+%s
+operations:
+  make: {creates: s0}
+`
+
+var lengthFacts = []string{
+	"h is present", "h == i", "h != 1ms", "i < h", "b >= 1ms", "i + h <= b", "h + i - 1ms > b", "i + 20m + 30m > h",
+	"k <= l + i", "k == l + 1ms", "k != l - h", "l + i >= k - 1ms", "k - l < i", "k - l == h - b", "l - k + i > 0s", "k + i - h < l",
+	"created_at + i <= l", "updated_at > k - h", "k - l + created_at >= l",
+	"i <= backoff 1ms to 5ms by c", "i > backoff h to b by c", "l < k + backoff 1s to 876000h by c", "h == backoff b to 4ms by c", "b == backoff i to 4ms by c",
+}
+
+func meaningMachine(t *testing.T, text string, facts []string) *spec.Machine {
 	t.Helper()
 	var states strings.Builder
-	for i, f := range meaningFacts {
+	for i, f := range facts {
 		fmt.Fprintf(&states, "  s%d: {invariant: [%q]}\n", i, f)
 	}
-	m, diags := spec.Parse("meaning.yaml", []byte(fmt.Sprintf(meaning, states.String())))
+	m, diags := spec.Parse("meaning.yaml", []byte(fmt.Sprintf(text, states.String())))
 	if m == nil {
 		t.Fatalf("parse: %v", diags)
 	}
@@ -73,7 +100,17 @@ func meaningMachine(t *testing.T) *spec.Machine {
 // A schema takes a record exactly when the interpreter finds nothing wrong with it.
 func TestSchemaMeansWhatTheInterpreterMeans(t *testing.T) {
 	t.Parallel()
-	m := meaningMachine(t)
+	meaningOf(t, meaningMachine(t, meaning, meaningFacts))
+}
+
+// With times and lengths, too.
+func TestSchemaAddsLengthsAsTheInterpreterDoes(t *testing.T) {
+	t.Parallel()
+	meaningOf(t, meaningMachine(t, lasts, lengthFacts))
+}
+
+func meaningOf(t *testing.T, m *spec.Machine) {
+	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		db, err := sql.Open("sqlite", ":memory:")
@@ -128,6 +165,13 @@ var meaningStart = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 func randomRecord(m *spec.Machine, random *rand.Rand, id string) interp.Record {
 	r := interp.NewRecord(m, id)
 	at := func() time.Time { return meaningStart.Add(time.Duration(random.IntN(3)) * time.Microsecond) }
+	near := func(list ...int64) int64 { return list[random.IntN(len(list))] }
+	long := len(lasting(m)) > 0
+	if long {
+		at = func() time.Time {
+			return meaningStart.Add(time.Duration(near(0, 1, 999, 1000, 1001, 2000)) * time.Microsecond)
+		}
+	}
 	r.Rev, r.CreatedAt, r.UpdatedAt = 1, at(), at()
 	words := []string{"", "a", "b", "Z", "ä", "a'b", "äö"}
 	members := func() interp.Value {
@@ -147,6 +191,11 @@ func randomRecord(m *spec.Machine, random *rand.Rand, id string) interp.Record {
 			r.Fields[i] = interp.Int(int64(random.IntN(6)))
 		case spec.KindCounter:
 			r.Fields[i] = interp.Int(int64(random.IntN(6)))
+			if long {
+				r.Fields[i] = interp.Int(near(0, 0, 1, 2, 3, 31, 32, 62, 63, 64, 65, 1<<62))
+			}
+		case spec.KindDuration:
+			r.Fields[i] = interp.Span(near(0, 1, 999, 1000, 1001, 2000, 4000, 5000, 3_600_000_000, spec.MaxSpan, spec.MaxSpan+random.Int64N(2)))
 		case spec.KindString:
 			r.Fields[i] = interp.String(words[random.IntN(len(words))])
 		case spec.KindBool:
@@ -197,7 +246,7 @@ func literalOf(d sqlDialect, f *spec.Field, v interp.Value) string {
 		return d.yes
 	case f.Type.Kind == spec.KindBool:
 		return d.no
-	case f.Type.Kind == spec.KindInt || f.Type.Kind == spec.KindCounter || f.Type.Kind == spec.KindSequence:
+	case slices.Contains([]spec.Kind{spec.KindInt, spec.KindCounter, spec.KindSequence, spec.KindDuration}, f.Type.Kind):
 		return fmt.Sprint(v.Num)
 	}
 	return quoteText(v.Text)

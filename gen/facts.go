@@ -20,17 +20,18 @@ const (
 // operand is one value as Go code: a side of a fact, or the source of an
 // assignment.
 type operand struct {
-	kind spec.Kind
-	enum *enumNames
-	here presence
-	opt  string  // with maybe: the Optional
-	val  string  // the plain value; with maybe it is the zero value when there is none
-	word string  // of a word of an enum: its name
-	num  *int64  // of an integer: its value; of a constant length: its microseconds
-	text *string // of a text of the specification: what it is
-	with cond    // of a sum: that its parts are there; else never
-	wide string  // of an instant or a length that Go's own types cannot add up: it as microseconds
-	ends bool    // of a length: beyond what Go can hold it is the longest or the shortest there
+	kind   spec.Kind
+	enum   *enumNames
+	here   presence
+	opt    string  // with maybe: the Optional
+	val    string  // the plain value; with maybe it is the zero value when there is none
+	word   string  // of a word of an enum: its name
+	num    *int64  // of an integer: its value; of a constant length: its microseconds
+	text   *string // of a text of the specification: what it is
+	with   cond    // of a sum: that its parts are there; else never
+	micros string  // of a sum of times and lengths: it as microseconds
+	wide   bool    // of such a sum: Go's own types cannot add it up
+	ends   bool    // of such a sum: beyond what Go can hold it is the longest or the shortest length there
 }
 
 // isNumber reports whether values of the kind are int64.
@@ -285,7 +286,7 @@ func (s scope) wrapped(op spec.FactOp, left, right operand) (cond, bool) {
 	}
 	switch {
 	case left.kind == spec.KindTime, left.kind == spec.KindSet, left.enum != right.enum, right.with.kind != condFalse,
-		right.wide != "", right.ends:
+		right.wide, right.ends:
 		return cond{}, false
 	}
 	some := s.n.of("fsm.Some") + "(" + typed(right) + ")"
@@ -315,7 +316,7 @@ func compare(op spec.FactOp, left, right operand) cond {
 	case left.val != "" && left.val == right.val && goOperators[op] != "": // a field that is set to what it is compared with
 		return constant(compareInts(op, 0, 0))
 	}
-	if left.wide != "" || right.wide != "" || left.ends && right.ends {
+	if left.wide || right.wide || left.ends && right.ends {
 		left, right = inMicros(left), inMicros(right)
 	}
 	l, r := left.val, right.val

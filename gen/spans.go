@@ -56,31 +56,35 @@ func (s scope) timeSum(kind spec.Kind, parts []spec.Part, of func(spec.Term) ope
 	o := plain(kind, nil, "")
 	var with []cond
 	var times, taken []string // added, and taken off
-	lengths, micros, wide := "", "", false
+	more, less, wide := "", "", false
 	for i, p := range parts {
 		x := of(p.Term)
 		if x.here == absent {
 			o.here = absent
 		}
 		with = append(with, there(x))
-		wide = wide || x.wide != "" || x.ends
+		wide = wide || x.wide || x.ends
 		sign := " + "
 		if p.Minus {
 			sign = " - "
 		}
-		if micros += sign + summand(inMicros(x).val); i == 0 {
-			micros = strings.TrimPrefix(micros, " + ")
+		if o.micros += sign + summand(inMicros(x).val); i == 0 {
+			o.micros = strings.TrimPrefix(o.micros, " + ")
 		}
 		switch {
 		case x.kind == spec.KindTime && p.Minus:
 			taken = append(taken, x.val)
 		case x.kind == spec.KindTime:
 			times = append(times, x.val)
-		case lengths == "":
-			lengths = strings.TrimPrefix(strings.Replace(sign, " - ", "-", 1), " + ") + summand(x.val)
+		case p.Minus:
+			less += sign + summand(x.val)
 		default:
-			lengths += sign + summand(x.val)
+			more += sign + summand(x.val)
 		}
+	}
+	lengths := strings.TrimPrefix(more+less, " + ")
+	if more == "" {
+		lengths = strings.Replace(lengths, " - ", "-", 1)
 	}
 	most, least := spanBounds(parts)
 	fits := !wide && most <= math.MaxInt64/1000 && least >= -math.MaxInt64/1000
@@ -94,9 +98,9 @@ func (s scope) timeSum(kind spec.Kind, parts []spec.Part, of func(spec.Term) ope
 	case fits && len(times) == 1 && len(taken) == 1 && lengths == "":
 		o.val, o.ends = times[0]+".Sub("+taken[0]+")", true
 	case kind == spec.KindTime:
-		o.val, o.wide = "time.UnixMicro("+micros+").UTC()", micros
+		o.val, o.wide = "time.UnixMicro("+o.micros+").UTC()", true
 	default:
-		o.val, o.wide = "time.Duration("+micros+") * time.Microsecond", micros
+		o.val, o.wide = "time.Duration("+o.micros+") * time.Microsecond", true
 	}
 	if o.with = and(with...); o.with.kind == condTrue {
 		o.with = never
@@ -130,11 +134,11 @@ func binary(code, signs string) bool {
 
 // inMicros is an instant or a length as a number of microseconds.
 func inMicros(o operand) operand {
-	x := plain(spec.KindInt, nil, o.wide)
+	x := plain(spec.KindInt, nil, o.micros)
 	switch {
 	case o.num != nil:
 		x.val, x.num = strconv.FormatInt(*o.num, 10), o.num
-	case o.wide != "":
+	case o.micros != "":
 	case o.kind == spec.KindTime:
 		x.val = o.val + ".UnixMicro()"
 	case binary(o.val, "+-*") || strings.HasPrefix(o.val, "-"):
@@ -149,60 +153,44 @@ func inMicros(o operand) operand {
 // off, below zero.
 func spanBounds(parts []spec.Part) (most, least int64) {
 	for _, p := range parts {
-		if _, high, ok := spanOf(p.Term); !ok {
-			continue
-		} else if p.Minus {
-			least -= high
+		if p.Minus {
+			least -= longestOf(p.Term)
 		} else {
-			most += high
+			most += longestOf(p.Term)
 		}
 	}
 	return most, least
 }
 
-// spanOf returns the bounds of a length; ok is false for a time.
-func spanOf(t spec.Term) (low, high int64, ok bool) {
-	of := func(t spec.Type) (int64, int64, bool) {
-		if t.Kind != spec.KindDuration {
-			return 0, 0, false
-		}
-		return *t.Min, *t.Max, true
-	}
+// longestOf returns how many microseconds a length has at most; 0 for a time.
+func longestOf(t spec.Term) int64 {
 	switch {
 	case t.Kind == spec.TermSpan:
-		return t.Int, t.Int, true
+		return t.Int
 	case t.Kind == spec.TermBackoff:
-		low, _, _ = spanOf(t.Backoff.Base)
-		shortest, high, ok := spanOf(t.Backoff.Max)
-		return min(low, shortest), high, ok
-	case t.Field != nil:
-		return of(t.Field.Type)
-	case t.Input != nil:
-		return of(t.Input.Type)
+		return longestOf(t.Backoff.Max)
+	case t.Field != nil && t.Field.Type.Kind == spec.KindDuration:
+		return *t.Field.Type.Max
+	case t.Input != nil && t.Input.Type.Kind == spec.KindDuration:
+		return *t.Input.Type.Max
 	}
-	return 0, 0, false
+	return 0
 }
 
-// noLength is the condition that a sum is negative or longer than any length.
+// noLength is the condition that a length which is set is negative, or longer than any. Inputs were
+// looked at.
 func (s scope) noLength(a spec.Assign) cond {
-	var low, high int64
-	known := true
-	for _, p := range a.Value.Parts {
-		least, most, ok := spanOf(p.Term)
-		if known = known && ok; p.Minus {
-			least, most = -most, -least
-		}
-		low, high = low+least, high+most
+	var o operand
+	set := cond{kind: condTrue}
+	switch a.Value.Kind {
+	case spec.ValueSum, spec.ValueField:
+		o = s.value(a.Value, a.Field)
+	case spec.ValueInputOrSame:
+		o, set = s.stored(a.Field), isPresent(s.input(a.Value.Input)).not()
+	default:
+		return never
 	}
-	var parts []cond
-	o := s.value(a.Value, a.Field)
-	if !known || low < 0 {
-		parts = append(parts, compare(spec.Lt, o, s.n.span(0)))
-	}
-	if !known || high > spec.MaxSpan {
-		parts = append(parts, compare(spec.Gt, o, s.n.span(spec.MaxSpan)))
-	}
-	return or(parts...)
+	return and(set, there(o), or(compare(spec.Lt, o, s.n.span(0)), compare(spec.Gt, o, s.n.span(spec.MaxSpan))))
 }
 
 // lengthOf checks the bounds of an input that is a length, and cuts it to what records hold.
