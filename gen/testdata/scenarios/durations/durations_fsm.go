@@ -83,27 +83,33 @@ func (s State) Terminal() bool {
 // The operations, in the order of the specification: the values of
 // fsm.Event.Operation.
 const (
-	OpStart  = "start"
-	OpBid    = "bid"
-	OpWiden  = "widen"
-	OpRelate = "relate"
-	OpFail   = "fail"
-	OpAgain  = "again"
-	OpLate   = "late"
-	OpFinish = "finish"
+	OpStart   = "start"
+	OpBid     = "bid"
+	OpWiden   = "widen"
+	OpRelate  = "relate"
+	OpFail    = "fail"
+	OpAgain   = "again"
+	OpLate    = "late"
+	OpStretch = "stretch"
+	OpShift   = "shift"
+	OpMeasure = "measure"
+	OpFinish  = "finish"
 )
 
 // The events, in the order of the operations that write them: the values of
 // fsm.Event.Name.
 const (
-	EventStart  = "start"
-	EventBid    = "bid"
-	EventWiden  = "widen"
-	EventRelate = "relate"
-	EventFail   = "fail"
-	EventAgain  = "again"
-	EventLate   = "late"
-	EventFinish = "finish"
+	EventStart   = "start"
+	EventBid     = "bid"
+	EventWiden   = "widen"
+	EventRelate  = "relate"
+	EventFail    = "fail"
+	EventAgain   = "again"
+	EventLate    = "late"
+	EventStretch = "stretch"
+	EventShift   = "shift"
+	EventMeasure = "measure"
+	EventFinish  = "finish"
 )
 
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
@@ -122,6 +128,15 @@ var (
 	ErrTooFar = fsmimpl.NewError("too_far", "too far")
 	// ErrTooEarly is the refusal of the guard later (input.at > started_at).
 	ErrTooEarly = fsmimpl.NewError("too_early", "too early")
+	// ErrTooSmall is the refusal of the guard wide (limit + limit + limit +
+	// took > input.most).
+	ErrTooSmall = fsmimpl.NewError("too_small", "too small")
+	// ErrTooNarrow is the refusal of the guard spread (closes - started_at <
+	// input.at - closes + grace).
+	ErrTooNarrow = fsmimpl.NewError("too_narrow", "too narrow")
+	// ErrTooShort is the refusal of the guard whole (grace <= limit and closes
+	// >= started_at).
+	ErrTooShort = fsmimpl.NewError("too_short", "too short")
 )
 
 // Check is one record of the machine. Change it by its methods only: they keep
@@ -399,6 +414,101 @@ func (c *Check) Late(now time.Time) (Event, error) {
 	return c.step("late", EventLate, &next, StateFailed, now)
 }
 
+// StretchInput holds the inputs of Stretch.
+type StretchInput struct {
+	At time.Time
+}
+
+// Stretch keeps a Check running.
+//
+// It sets closes to closes - started_at + input.at.
+//
+// It is refused unless:
+//   - spread: closes - started_at < input.at - closes + grace (ErrTooNarrow)
+func (c *Check) Stretch(in StretchInput, now time.Time) (Event, error) {
+	in.At = driver.Time(in.At)
+	if err := fsmimpl.CheckTime(in.At); err != nil {
+		return Event{}, c.refuseInput("stretch", "at", err.Error())
+	}
+	if c.State != StateRunning {
+		return Event{}, c.refuseState("stretch", "running")
+	}
+	now = driver.Time(now)
+	if !c.Closes.Present() ||
+		c.Closes.Or(time.Time{}).UnixMicro()-c.StartedAt.UnixMicro() >= in.At.UnixMicro()-c.Closes.Or(time.Time{}).UnixMicro()+c.Grace.Microseconds() {
+		return Event{}, c.refuseGuard("stretch", "spread", "", ErrTooNarrow, "closes", c.Closes, "started_at", c.StartedAt, "input.at", in.At, "grace", c.Grace)
+	}
+	if !fsmimpl.InYears(time.UnixMicro(c.Closes.Or(time.Time{}).UnixMicro() - c.StartedAt.UnixMicro() + in.At.UnixMicro()).UTC()) {
+		return Event{}, c.refuseRule("stretch", fsm.ErrOverflow, "closes")
+	}
+	next := *c
+	next.Closes = fsm.Some(time.UnixMicro(c.Closes.Or(time.Time{}).UnixMicro() - c.StartedAt.UnixMicro() + in.At.UnixMicro()).UTC())
+	return c.step("stretch", EventStretch, &next, c.State, now)
+}
+
+// ShiftInput holds the inputs of Shift.
+type ShiftInput struct {
+	Most time.Duration
+}
+
+// Shift keeps a Check running.
+//
+// It sets closes to started_at - grace + limit - 1h.
+//
+// It is refused unless:
+//   - wide: limit + limit + limit + took > input.most (ErrTooSmall)
+func (c *Check) Shift(in ShiftInput, now time.Time) (Event, error) {
+	in.Most = in.Most.Truncate(time.Microsecond)
+	if in.Most < 0 || in.Most > fsmimpl.MaxDuration {
+		return Event{}, c.refuseInput("shift", "most", "expected 0s to 876000h")
+	}
+	if c.State != StateRunning {
+		return Event{}, c.refuseState("shift", "running")
+	}
+	now = driver.Time(now)
+	if !c.Limit.Present() ||
+		!c.Took.Present() ||
+		c.Limit.Or(0).Microseconds()+c.Limit.Or(0).Microseconds()+c.Limit.Or(0).Microseconds()+c.Took.Or(0).Microseconds() <= in.Most.Microseconds() {
+		return Event{}, c.refuseGuard("shift", "wide", "", ErrTooSmall, "limit", c.Limit, "took", c.Took, "input.most", in.Most)
+	}
+	if !fsmimpl.InYears(c.StartedAt.Add(c.Limit.Or(0) - c.Grace - time.Hour)) {
+		return Event{}, c.refuseRule("shift", fsm.ErrOverflow, "closes")
+	}
+	next := *c
+	next.Closes = fsm.Some(c.StartedAt.Add(c.Limit.Or(0) - c.Grace - time.Hour))
+	return c.step("shift", EventShift, &next, c.State, now)
+}
+
+// Measure keeps a Check running.
+//
+// It sets took to closes - started_at + grace and limit to limit - grace.
+//
+// It is refused unless:
+//   - whole: grace <= limit and closes >= started_at (ErrTooShort)
+func (c *Check) Measure(now time.Time) (Event, error) {
+	if c.State != StateRunning {
+		return Event{}, c.refuseState("measure", "running")
+	}
+	now = driver.Time(now)
+	if !c.Limit.Present() ||
+		c.Grace > c.Limit.Or(0) ||
+		!c.Closes.Present() ||
+		c.Closes.Or(time.Time{}).Before(c.StartedAt) {
+		return Event{}, c.refuseGuard("measure", "whole", "", ErrTooShort, "grace", c.Grace, "limit", c.Limit, "closes", c.Closes, "started_at", c.StartedAt)
+	}
+	if c.Closes.Or(time.Time{}).UnixMicro()-c.StartedAt.UnixMicro()+c.Grace.Microseconds() < 0 ||
+		c.Closes.Or(time.Time{}).UnixMicro()-c.StartedAt.UnixMicro()+c.Grace.Microseconds() > 3153600000000000 {
+		return Event{}, c.refuseRule("measure", fsm.ErrOverflow, "took")
+	}
+	if c.Limit.Or(0)-c.Grace < 0 || c.Limit.Or(0)-c.Grace > fsmimpl.MaxDuration {
+		return Event{}, c.refuseRule("measure", fsm.ErrOverflow, "limit")
+	}
+	next := *c
+	next.Took = fsm.Some(time.Duration(c.Closes.Or(time.Time{}).UnixMicro()-c.StartedAt.UnixMicro()+c.Grace.Microseconds()) * time.Microsecond)
+	next.Limit = fsm.Some(c.Limit.Or(0) - c.Grace)
+	return c.step("measure", EventMeasure, &next, c.State, now)
+}
+
 // FinishInput holds the inputs of Finish.
 type FinishInput struct {
 	At time.Time
@@ -436,7 +546,7 @@ func (c *Check) Finish(in FinishInput, now time.Time) (Event, error) {
 func (c Check) Can(operation string) error {
 	possible, allowed := false, ""
 	switch operation {
-	case OpBid, OpWiden, OpRelate, OpFail, OpFinish:
+	case OpBid, OpWiden, OpRelate, OpFail, OpStretch, OpShift, OpMeasure, OpFinish:
 		possible, allowed = c.State == StateRunning, "running"
 	case OpAgain:
 		possible, allowed = c.State == StateWaiting, "waiting"
@@ -451,7 +561,7 @@ func (c Check) Can(operation string) error {
 
 // possibleIn has the operations that are possible in each state.
 var possibleIn = [...][]string{
-	StateRunning: {OpBid, OpWiden, OpRelate, OpFail, OpLate, OpFinish},
+	StateRunning: {OpBid, OpWiden, OpRelate, OpFail, OpLate, OpStretch, OpShift, OpMeasure, OpFinish},
 	StateWaiting: {OpAgain, OpLate},
 	StateDone:    {},
 	StateFailed:  {},

@@ -132,6 +132,24 @@ func (j RunningCheck) Relate(ctx context.Context, c ...fsm.Call) error {
 	return j.held.EngineStay(ctx, relateCall(opRelate, j.held.EngineCall(c)))
 }
 
+// Stretch keeps the Check running; the handle holds the new revision. It
+// returns ErrTooNarrow unless closes - started_at < input.at - closes + grace.
+func (j RunningCheck) Stretch(ctx context.Context, in StretchInput, c ...fsm.Call) error {
+	return j.held.EngineStay(ctx, stretchCall(opStretch, in, j.held.EngineCall(c)))
+}
+
+// Shift keeps the Check running; the handle holds the new revision. It returns
+// ErrTooSmall unless limit + limit + limit + took > input.most.
+func (j RunningCheck) Shift(ctx context.Context, in ShiftInput, c ...fsm.Call) error {
+	return j.held.EngineStay(ctx, shiftCall(opShift, in, j.held.EngineCall(c)))
+}
+
+// Measure keeps the Check running; the handle holds the new revision. It
+// returns ErrTooShort unless grace <= limit and closes >= started_at.
+func (j RunningCheck) Measure(ctx context.Context, c ...fsm.Call) error {
+	return j.held.EngineStay(ctx, measureCall(opMeasure, j.held.EngineCall(c)))
+}
+
 // Finish moves the Check to done. It returns ErrTooEarly unless input.at >
 // started_at.
 func (j RunningCheck) Finish(ctx context.Context, in FinishInput, c ...fsm.Call) (DoneCheck, error) {

@@ -24,7 +24,7 @@ var schema = &driver.Schema{
 	Machine:     "durations",
 	Entity:      "Check",
 	Version:     1,
-	Hash:        "84432e622ca344f69dacc03e4268947b562fbbc438c3a5cb4d5988e207a5418c",
+	Hash:        "57aafa9279de6f474b71c87236148a048cae102992783fabc262baeb68fe9608",
 	Table:       "durations",
 	Enforce:     "full",
 	RequestID:   driver.Required,
@@ -45,6 +45,20 @@ var schema = &driver.Schema{
 		{Name: "done", Stored: "done", Terminal: true},
 		{Name: "failed", Stored: "failed", Terminal: true},
 	},
+	Operations: []driver.OperationInfo{
+		{Stored: "start", Creates: true, Sets: []int{0, 1, 2, 3}},
+		{Stored: "bid", Stays: true, Sets: []int{4}},
+		{Stored: "widen", Stays: true, Sets: []int{4}},
+		{Stored: "relate", Stays: true, Sets: []int{4}},
+		{Stored: "fail", Leaves: true, Sets: []int{5, 7}},
+		{Stored: "again", Leaves: true, Sets: []int{5}},
+		{Stored: "late", Leaves: true, Sets: []int{5}},
+		{Stored: "stretch", Stays: true, Sets: []int{4}},
+		{Stored: "shift", Stays: true, Sets: []int{4}},
+		{Stored: "measure", Stays: true, Sets: []int{1, 6}},
+		{Stored: "finish", Leaves: true, Sets: []int{6}},
+	},
+	NoOutbox: true,
 	Indexes: []driver.Index{
 		{Name: "due.again", Order: []driver.Order{{Column: "retry_at"}}, States: []string{"waiting"}},
 		{Name: "due.late", Order: []driver.Order{{Column: "started_at", By: "limit"}}, States: []string{"running", "waiting"}},
@@ -136,6 +150,30 @@ func (m *Machine) Relate(ctx context.Context, at fsm.Target, c fsm.Call) (Outcom
 // attempts. It returns ErrSlowDown unless now >= started_at + interval.
 func (m *Machine) Fail(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, failCall(opFail, c))
+}
+
+// Stretch keeps a Check running.
+//
+// It sets closes to closes - started_at + input.at. It returns ErrTooNarrow
+// unless closes - started_at < input.at - closes + grace.
+func (m *Machine) Stretch(ctx context.Context, at fsm.Target, in StretchInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, stretchCall(opStretch, in, c))
+}
+
+// Shift keeps a Check running.
+//
+// It sets closes to started_at - grace + limit - 1h. It returns ErrTooSmall
+// unless limit + limit + limit + took > input.most.
+func (m *Machine) Shift(ctx context.Context, at fsm.Target, in ShiftInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, shiftCall(opShift, in, c))
+}
+
+// Measure keeps a Check running.
+//
+// It sets took to closes - started_at + grace and limit to limit - grace. It
+// returns ErrTooShort unless grace <= limit and closes >= started_at.
+func (m *Machine) Measure(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, measureCall(opMeasure, c))
 }
 
 // Finish moves a Check from running to done.
@@ -288,6 +326,25 @@ var (
 		},
 	}
 
+	opStretch = &fsmimpl.Operation[Check]{
+		Name: "stretch", Stored: "stretch", Event: "stretch", By: fsmimpl.ByCaller,
+		From:  []string{"running"},
+		Moves: []fsmimpl.Move{{From: "running", To: "running"}},
+		Feeds: []fsmimpl.Feed{{Input: "at", Column: "closes"}},
+	}
+
+	opShift = &fsmimpl.Operation[Check]{
+		Name: "shift", Stored: "shift", Event: "shift", By: fsmimpl.ByCaller,
+		From:  []string{"running"},
+		Moves: []fsmimpl.Move{{From: "running", To: "running"}},
+	}
+
+	opMeasure = &fsmimpl.Operation[Check]{
+		Name: "measure", Stored: "measure", Event: "measure", By: fsmimpl.ByCaller,
+		From:  []string{"running"},
+		Moves: []fsmimpl.Move{{From: "running", To: "running"}},
+	}
+
 	opFinish = &fsmimpl.Operation[Check]{
 		Name: "finish", Stored: "finish", Event: "finish", By: fsmimpl.ByCaller,
 		From:  []string{"running"},
@@ -303,7 +360,8 @@ var descriptor = fsmimpl.Descriptor[Check]{
 	Decode: decode,
 	Check:  func(j *Check) []fsm.Violation { return EngineCheck(*j) },
 	Operations: []*fsmimpl.Operation[Check]{
-		opStart, opBid, opWiden, opRelate, opFail, opAgain, opLate, opFinish,
+		opStart, opBid, opWiden, opRelate, opFail, opAgain, opLate, opStretch,
+		opShift, opMeasure, opFinish,
 	},
 }
 
@@ -368,6 +426,33 @@ func lateCall(op *fsmimpl.Operation[Check], c fsm.Call) fsmimpl.Call[Check] {
 	return fsmimpl.Call[Check]{
 		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Check, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Late(now)) },
+	}
+}
+
+func stretchCall(op *fsmimpl.Operation[Check], in StretchInput, c fsm.Call) fsmimpl.Call[Check] {
+	return fsmimpl.Call[Check]{
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "at", Value: driver.Time(in.At), Kind: driver.KindTime}},
+		Decide: func(j *Check, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
+			return step(j.Stretch(in, now))
+		},
+	}
+}
+
+func shiftCall(op *fsmimpl.Operation[Check], in ShiftInput, c fsm.Call) fsmimpl.Call[Check] {
+	return fsmimpl.Call[Check]{
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "most", Value: in.Most.Microseconds(), Kind: driver.KindInt}},
+		Decide: func(j *Check, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
+			return step(j.Shift(in, now))
+		},
+	}
+}
+
+func measureCall(op *fsmimpl.Operation[Check], c fsm.Call) fsmimpl.Call[Check] {
+	return fsmimpl.Call[Check]{
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Check, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Measure(now)) },
 	}
 }
 
