@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -94,12 +93,37 @@ func (x *txn) unmoved(w *driver.Write) (bool, error) {
 	if err != nil || w.Old == nil {
 		return err == nil, err
 	}
-	return (w.Old.Chain == 0 || w.Old.Chain == row.Chain) && row.CreatedAt.Equal(w.Old.CreatedAt) && row.UpdatedAt.Equal(w.Old.UpdatedAt) &&
-		slices.EqualFunc(row.Values, w.Old.Values, func(a, b any) bool {
-			at, isTime := a.(time.Time)
-			was, wasTime := b.(time.Time)
-			return isTime && wasTime && at.Equal(was) || a == b
-		}), nil
+	return (w.Old.Chain == 0 || w.Old.Chain == row.Chain) && driver.SameRow(&row, w.Old), nil
+}
+
+// learn returns writes with the chain that the stored record has, where they were decided on a record
+// without one: a caller holds a copy of its fields. So one that nobody has changed is compared
+// by its chain, as others are. One that others than the engine have written has none.
+func (r *reader) learn(ws []*driver.Write) ([]*driver.Write, error) {
+	var ids arrays
+	for _, w := range ws {
+		if lacksChain(w) {
+			ids.add(w.Prev.ID)
+		}
+	}
+	if ids.Len() == 0 || r.t.dialect.writers() == 1 {
+		return ws, nil
+	}
+	stored := map[string]driver.Row{}
+	err := r.each(r.t.sql.some, []any{ids.end()}, func(rows Rows) error {
+		row, err := r.t.rowOf(rows)
+		stored[row.ID] = row
+		return err
+	})
+	ws = slices.Clone(ws)
+	for i, w := range ws {
+		if row, found := stored[w.Prev.ID]; found && lacksChain(w) && driver.SameRow(&row, w.Old) {
+			w, old := *w, *w.Old
+			old.Chain, w.Old = row.Chain, &old
+			ws[i] = &w
+		}
+	}
+	return ws, err
 }
 
 // against returns what stands against a creation that nothing explains: ON CONFLICT

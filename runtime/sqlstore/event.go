@@ -128,24 +128,6 @@ func held(v any) any {
 	return v
 }
 
-// eventArgs appends what eventColumns hold of an event to the arguments of a statement.
-func (t *table) eventArgs(args []any, e *driver.Event) []any {
-	for i := range eventColumns {
-		args = append(args, t.bind(eventColumns[i].value(e)))
-	}
-	return args
-}
-
-// absentIn returns a bit for each column that is absent in an event.
-func absentIn(e *driver.Event) (absent uint32) {
-	for i := range eventColumns {
-		if eventColumns[i].value(e) == nil {
-			absent |= 1 << i
-		}
-	}
-	return absent
-}
-
 // eventOf scans one event, and what the query returns besides.
 func (t *table) eventOf(rows Rows, more ...any) (driver.Event, error) {
 	var e driver.Event

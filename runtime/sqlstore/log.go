@@ -26,9 +26,6 @@ type logOrder struct {
 	lost string
 	// lag asks for what is held back, as driver.Lag says it; empty: nothing ever is.
 	lag string
-	// column and behind are for an event that is to stand behind the last one of
-	// its record, whose id is the parameter; empty: it stands there anyway.
-	column, behind string
 	// blurred is Blurred of driver.Reader; nil: the order is that in which events were made.
 	blurred func(a, b *driver.Entry) bool
 }
@@ -111,7 +108,7 @@ func (d sqlite) ordered(table string) logOrder {
 
 // ordered: a transaction takes its number before it writes, and may commit long
 // after others with higher ones. Below the oldest one that is open nothing can
-// come any more. A record's events never go back: see insertBehind.
+// come any more. A record's events never go back: see log_position.
 func (p *postgres) ordered(table string) logOrder {
 	return logOrder{
 		place: `"xid"::text AS "place"`, // under its own name, ORDER BY would take the text
@@ -152,8 +149,6 @@ func (p *postgres) ordered(table string) logOrder {
 			second, _, _ := strings.Cut(string(b.Cursor), ".")
 			return first == second || b.At.Before(a.At.Add(blur))
 		},
-		column: "xid",
-		behind: `greatest(pg_current_xact_id(), (SELECT "xid" FROM ` + p.qualified(table) + ` WHERE "id" = ? ORDER BY "rev" DESC, "n" DESC LIMIT 1))`,
 	}
 }
 
@@ -161,38 +156,6 @@ func (p *postgres) ordered(table string) logOrder {
 // that it surely came later: a transaction with a lower number may have waited
 // for the group meanwhile, and clocks differ.
 const blur = 10 * time.Second
-
-// insertBehind returns the statement that appends an event behind those of its
-// record, where the plain one may not do that. It is for transactions that may
-// see what was committed after they began: such a one has an older number than
-// the one before it. The parameters are those of the plain one, and the id.
-func (t *table) insertBehind(events, columns, places string) string {
-	o := &t.order
-	if o.behind == "" {
-		return ""
-	}
-	return t.statement(`INSERT INTO %s (%s, %s) VALUES (%s, %s)`, events, columns, quote(o.column), places, o.behind)
-}
-
-// insertion returns the statement and the arguments that append an event.
-func (x *txn) insertion(e *driver.Event) (string, []any) {
-	args := x.t.eventArgs(make([]any, 0, len(eventColumns)+5), e)
-	rev, n := chainedTo(e)
-	args = append(args, e.ID, rev, n, int64(e.Sum))
-	text := x.t.sql.insertBehind
-	if text == "" || !x.behind() {
-		return x.t.sql.insertEvent, args
-	}
-	return text, append(args, e.ID)
-}
-
-// extent is that of the transaction's writes.
-func (x *txn) extent() extent {
-	if x.behind() {
-		return behind
-	}
-	return whole
-}
 
 // behind reports whether what was committed after the transaction began can be
 // before what it writes. A statement that is a transaction of its own needs no

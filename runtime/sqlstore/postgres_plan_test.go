@@ -38,9 +38,11 @@ func TestPlansOfBatches(t *testing.T) {
 		}
 	}
 	tab := parcels(t, Postgres())
+	tab.computed = computedColumns(string(script), columnsOf(string(script)))
+	tab.build()
 	send := func(id string) *driver.Write {
 		return parcelStep(id, func(w *driver.Write) {
-			w.Old, w.Leave = &driver.Row{Values: make([]any, len(tab.schema.Columns))}, true
+			w.Old, w.Leave = &driver.Row{Values: make([]any, len(tab.schema.Columns)), Chain: 1}, true
 			w.Outbox = []driver.Delivery{{ID: id, Rev: w.Row.Rev}}
 		})
 	}
@@ -51,7 +53,7 @@ func TestPlansOfBatches(t *testing.T) {
 		for _, w := range writes {
 			w.Row.Values = make([]any, len(tab.schema.Columns))
 		}
-		text, args := tab.compose(whole, writes...)
+		text, args := tab.writing(false, writes...)
 		_, err = conn.ExecContext(t.Context(), "PREPARE "+name+" AS "+text)
 		if err != nil {
 			t.Fatal(err)

@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -167,18 +166,10 @@ func (x *txn) erase(w *driver.Write, edited []driver.Event) error {
 			return err
 		}
 	}
-	text, args := x.insertion(&w.Event)
-	if _, err := x.change(text, args...); err != nil {
-		return err
-	}
 	if _, err := x.change(x.t.statement(`UPDATE %s SET "_chain" = 0 WHERE "id" = ?%s`, x.t.name, x.t.same), w.Prev.ID); err != nil {
 		return err // that of the log is another one now
 	}
-	text, args = x.t.compose(rowOnly, w)
-	if n, err := x.change(text+x.t.same, args...); err != nil || n != 1 {
-		return errors.Join(err, driver.ErrMoved)
-	}
-	return nil
+	return x.write(w)
 }
 
 // edit puts an event with other contents in its place.

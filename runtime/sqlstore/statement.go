@@ -14,22 +14,19 @@ import (
 type statements struct {
 	row          string // id
 	holdRow      string // id; locks it
+	some         string // ids, an array
 	events       string // id, rev, n, limit
 	request      string // id, request id
 	batch        string // request id
 	outbox       string // due, limit
 	effects      string // due, due
 	orphans      string // after, limit
-	insertRow    string // the row's columns, chain
-	insertEvent  string
-	insertMove   string // the same for an event that moves its record
-	insertBehind string // the same and the id; empty: not needed
+	insert       string // the row's columns, chain
 	nextN        string // id, rev, id, rev, state: the number of the next recorded event
 	held         string // id, rev, state
 	exists       string // id
 	logged       string // id
-	insertOutbox string
-	leave        string // id, rev
+	ask          string // the columns of the outbox
 	fresh, again string // effect, due, limit: locks what has no attempt, and what has
 	claim        string // until, id, rev, n
 	settle       string // id, rev, n, attempt
@@ -99,11 +96,14 @@ func (t *table) build() {
 	t.same, t.works = t.checked(), t.worksOf()
 	t.name, t.columns, t.order = rows, quoted(row), t.dialect.ordered(s.Table+"_events")
 	t.reads = t.columns + `, "_chain"`
+	t.fixed = nil
+	if t.writes = t.postgresWrites(); t.dialect.writers() == 1 {
+		t.writes = t.sqliteWrites()
+	}
 	limit := t.dialect.limit("?")
-	places := func(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
-	chainedPlaces := places(len(eventColumns)) + ", " + chained(events, "?", "?", "?", "?")
 	selectEvents := "SELECT " + insertedEvent + " FROM " + events
 	t.sql = statements{
+		some:    t.keep("some", nil),
 		row:     t.statement(`SELECT %s FROM %s WHERE "id" = ?%s`, t.reads, rows, t.same),
 		holdRow: t.statement(`SELECT %s FROM %s WHERE "id" = ?%s`, t.reads, rows, t.same) + t.dialect.hold(),
 		events:  t.statement(`%s WHERE "id" = ? AND ("rev", "n") > (?, ?)%s ORDER BY "rev", "n"%s`, selectEvents, t.same, limit),
@@ -115,12 +115,7 @@ func (t *table) build() {
 		again:   t.dueOf(outbox, ">", limit),
 		orphans: t.statement(`SELECT DISTINCT "id" FROM %[1]s WHERE "id" > ? AND NOT EXISTS (SELECT 1 FROM %[2]s WHERE %[2]s."id" = %[1]s."id")
 			AND NOT EXISTS (SELECT 1 FROM %[1]s AS p WHERE p."id" = %[1]s."id" AND p."operation" = '__purge' AND p."n" > 0) ORDER BY "id"%[3]s`, events, rows, limit),
-		insertRow:   t.statement(`INSERT INTO %s (%s, "_chain") VALUES (%s)`, rows, t.columns, places(len(row)+1)),
-		insertEvent: t.statement(`INSERT INTO %s (%s) VALUES (%s)`, events, insertedEvent, chainedPlaces),
-		insertMove: t.statement(`INSERT INTO %s (%s) VALUES (%s, (coalesce(nullif((SELECT r."_chain" FROM %s AS r WHERE r."id" = ?), 0),
-			(SELECT p."chain" FROM %[1]s AS p WHERE p."id" = ? AND p."rev" = ? AND p."n" = ?), 0) * 16777619 + ?) %% 4294967296)`,
-			events, insertedEvent, places(len(eventColumns)), rows),
-		insertBehind: t.insertBehind(events, insertedEvent, chainedPlaces),
+		insert: t.keep("insert", map[string]string{"VALUES": t.numbers(len(row) + 1)}),
 		nextN: t.statement(`SELECT (SELECT coalesce(max("n"), 0) + 1 FROM %s WHERE "id" = ? AND "rev" = ?) FROM %s WHERE "id" = ? AND "rev" = ? AND "state" = ?`,
 			events, rows),
 		held:         t.statement(`SELECT 1 FROM %s WHERE "id" = ? AND "rev" = ? AND "state" = ?`, rows),
@@ -128,8 +123,7 @@ func (t *table) build() {
 		logged:       t.statement(`SELECT 1 FROM %s WHERE "id" = ? LIMIT 1`, events),
 		requestInLog: t.statement(`SELECT 1 FROM %s WHERE "id" = ? AND "request_id" = ?`, events),
 		batchInLog:   t.statement(`SELECT 1 FROM %s WHERE "request_id" = ? AND "request_n" = ? AND "request_n" >= 0`, events),
-		insertOutbox: t.statement(`INSERT INTO %s (%s) VALUES (%s)`, outbox, outboxList, places(len(outboxColumns))),
-		leave:        t.statement(`DELETE FROM %s WHERE "id" = ? AND "rev" = ? AND "n" = 0`, outbox),
+		ask:          t.keep("ask", nil),
 		claim:        t.statement(`UPDATE %s SET "attempts" = ?, "due" = ? WHERE "id" = ? AND "rev" = ? AND "n" = ?%s`, outbox, t.same),
 		settle:       t.statement(`DELETE FROM %s WHERE "id" = ? AND "rev" = ? AND "n" = ? AND "attempts" = ?%s`, outbox, t.same),
 		postpone:     t.statement(`UPDATE %s SET "due" = ?, "last_error" = ? WHERE "id" = ? AND "rev" = ? AND "n" = ? AND "attempts" = ?%s`, outbox, t.same),
@@ -137,6 +131,15 @@ func (t *table) build() {
 		putNumber: t.statement(`INSERT INTO %s ("name", "key", "number") VALUES (?, ?, ?) ON CONFLICT ("name", "key") DO UPDATE SET "number" = excluded."number"`,
 			groups),
 	}
+}
+
+// numbers lists parameters from the first to the n-th.
+func (t *table) numbers(n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = t.mark() + strconv.Itoa(i+1)
+	}
+	return strings.Join(list, ", ")
 }
 
 // effectsOf writes the query for the effects of which a delivery is due: from each name

@@ -204,10 +204,16 @@ func (x *txn) write(w *driver.Write) error {
 	if err := x.t.sound(w); err != nil {
 		return err
 	}
+	if same, err := x.compared(w); err != nil {
+		return err
+	} else if !same {
+		return x.explain(w, nil, false)
+	}
 	if x.t.dialect.writers() != 1 {
 		return x.whole(w)
 	}
-	if err := x.logMove(w); err != nil {
+	log := x.t.writes.log()
+	if err := x.logged(w, log.text, log.args(x.t, w)); err != nil {
 		return err
 	}
 	if w.Prev.Rev == 0 {
@@ -218,7 +224,8 @@ func (x *txn) write(w *driver.Write) error {
 		return err
 	}
 	if w.Leave {
-		if _, err := x.change(x.t.sql.leave, w.Prev.ID, w.Prev.Rev); err != nil {
+		leave := x.t.writes.leave()
+		if _, err := x.change(leave.text, leave.args(x.t, w)...); err != nil {
 			return err
 		}
 	}
@@ -230,11 +237,23 @@ func (x *txn) whole(w *driver.Write) error {
 	if err := x.asks(x.t.thingsOf(w)...); err != nil {
 		return err
 	}
-	text, args := x.t.compose(x.extent(), w)
+	text, args := x.t.writing(x.behind(), w)
 	if n, err := x.change(text, args...); err != nil || n != 1 {
 		return x.explain(w, err, false)
 	}
 	return nil
+}
+
+// compared reports whether the row is the one that a write was decided on, where no chain says so, since
+// others than the engine have written it. The transaction locks it then.
+func (x *txn) compared(w *driver.Write) (bool, error) {
+	if !lacksChain(w) {
+		return true, nil
+	}
+	if err := x.asks(x.t.record(w.Prev.ID)); err != nil {
+		return false, err
+	}
+	return x.unmoved(w)
 }
 
 // fits returns an error unless the rows of w have the table's columns.
@@ -274,16 +293,11 @@ func (x *txn) record(w *driver.Write) error {
 }
 
 func (x *txn) log(w *driver.Write) error {
-	text, args := x.insertion(&w.Event)
-	return x.logged(w, text, args)
-}
-
-// logMove is log on a database of one writer, for an event that moves its record.
-func (x *txn) logMove(w *driver.Write) error {
-	e := &w.Event
-	args := x.t.eventArgs(make([]any, 0, len(eventColumns)+5), e)
-	rev, n := chainedTo(e)
-	return x.logged(w, x.t.sql.insertMove, append(args, e.ID, e.ID, rev, n, int64(e.Sum)))
+	record, first := x.t.writes.record(), []any(nil)
+	if x.t.dialect.writers() != 1 {
+		first = []any{x.behind()}
+	}
+	return x.logged(w, record.text, record.args(x.t, w, first...))
 }
 
 // logged inserts an event. One that a trigger of the user's suppressed must not be missing.
@@ -305,7 +319,7 @@ func (x *txn) insert(w *driver.Write, chain uint32) error {
 	for _, v := range row.Values {
 		args = append(args, x.t.bind(v))
 	}
-	switch n, err := x.change(x.t.sql.insertRow, append(args, int64(chain))...); {
+	switch n, err := x.change(x.t.sql.insert, append(args, int64(chain))...); {
 	case err != nil:
 		return x.explain(w, err, true)
 	case n != 1:
@@ -315,7 +329,7 @@ func (x *txn) insert(w *driver.Write, chain uint32) error {
 }
 
 func (x *txn) move(w *driver.Write) error {
-	text, args := x.t.compose(rowOnly, w)
+	text, args := x.t.moving(w)
 	n, err := x.change(text, args...)
 	if err != nil || n != 1 {
 		return x.explain(w, err, true)
@@ -329,7 +343,7 @@ func (x *txn) ask(list []driver.Delivery) error {
 		for i := range outboxColumns {
 			args[i] = x.t.bind(outboxColumns[i].value(&list[j]))
 		}
-		if n, err := x.change(x.t.sql.insertOutbox, args...); err != nil || n != 1 {
+		if n, err := x.change(x.t.sql.ask, args...); err != nil || n != 1 {
 			return x.t.fault("ask for effect "+list[j].Effect, err)
 		}
 	}

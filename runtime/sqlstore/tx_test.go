@@ -340,7 +340,7 @@ func TestWriteInOneStatement(t *testing.T) {
 	w := &driver.Write{Prev: driver.Ref{ID: "x", Rev: 3}, PrevState: "on", Row: &driver.Row{ID: "x", State: "off", Rev: 4},
 		Event: driver.Event{ID: "x", Rev: 4, Operation: "go", From: "on", To: "off", RequestN: -1}}
 	x, s := scriptedTx(t, Postgres(), mode{})
-	text, _ := x.t.compose(x.extent(), w)
+	text, _ := x.t.writing(true, w)
 	if err := x.Write(w); err != nil || x.last != w {
 		t.Errorf("got %v, the last write is %v", err, x.last)
 	}
@@ -367,7 +367,7 @@ func TestRecordedCallLocksItsRecord(t *testing.T) {
 			Event: driver.Event{ID: "x", Rev: 3, N: 5, Operation: "go", From: "on", To: "on", RequestN: -1}}
 	}
 	x, s, w := begin()
-	insert, _ := x.insertion(&w.Event)
+	insert := x.t.writes.record().text
 	w.Event.N, s.rows, s.numbers = 0, []string{"x"}, map[string]int64{x.t.sql.nextN: 5}
 	if err := x.Write(w); err != nil || w.Event.N != 5 {
 		t.Errorf("got %v and the number %d, want 5", err, w.Event.N)

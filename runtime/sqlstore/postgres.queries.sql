@@ -1,0 +1,133 @@
+-- The statements of one machine on PostgreSQL, as far as they are the same for each call.
+-- `fsmctl queries` prints them for a specification.
+--
+-- A word in braces is the name of another query here and stands for its text. One that begins with
+-- a capital is what the machine makes:
+--   {M} {M_events} {M_outbox} {M_groups}  its tables, with their schema
+--   {ROW} {NEW}      the columns of a new row, and their values
+--   {STATE} {SETS}   what a move sets: , "owner" = i."v_owner", ...
+--   {CELLS}          $2::text AS "id", ...
+--   {ARRAYS} {NAMES} $2::text::text[], ... and "id", ...
+--   {LAST}           the last parameter
+--   {SAME}           fails the statement when the names lead to other tables than those that the store was opened on
+--
+-- Parameters of a write: $1 says whether its event must stand behind the last one (see log_position), then
+-- come the cells i, of a batch each as an array, then how many writes a batch has. A cell that all writes of a
+-- batch lack is NULL instead of an array: unnest fills it up. So is, in each write, the time of an event that
+-- is the row's, an empty reason, and the place of a request that belongs to the record alone.
+
+-- name: event
+"id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_id", "request_n",
+"fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "checksum", "chain"
+
+------------------------------------------------------------------------------------------------
+-- Writes
+
+-- name: move
+-- Moves records: each row at the revision and in the state that was decided on, then its effects, then
+-- its event. Of a record that is elsewhere nothing is returned. There is one text for each operation; one for what
+-- any operation may change; and one for a batch of any operations. The last two have a bit for each column in "changed".
+WITH i AS {WRITES},
+w AS (
+	UPDATE {M} AS r SET "rev" = r."rev" + 1, "updated_at" = i."updated_at"{STATE}{SETS},
+		"_chain" = (CASE WHEN r."_chain" <> 0 THEN r."_chain" ELSE coalesce((SELECT p."chain" FROM {M_events} AS p
+			WHERE p."id" = r."id" AND p."rev" = r."rev" AND p."n" = 0), 0) END * 16777619 + i."checksum") % 4294967296
+	FROM i
+	WHERE r."id" = i."id" AND r."rev" = i."rev" AND r."state" = i."from_state" AND r."_chain" = coalesce(i."was", r."_chain")
+	RETURNING i.*, r."_chain"
+){ASKS}{LEAVES}
+INSERT INTO {M_events} ({event}, "xid")
+SELECT i."id", i."rev" + 1, 0, i."operation", i."name", i."from_state", i."to_state", coalesce(i."occurred_at", i."updated_at"), i."actor",
+	coalesce(i."reason", ''), i."request_id", coalesce(i."request_n", -1), i."fingerprint", i."labels", i."inputs", i."changes", i."image",
+	i."version", i."cause", i."guard", i."checksum", i."_chain", {log_position}
+FROM w AS i WHERE {SAME}
+RETURNING "id"
+
+-- name: log_position
+-- A transaction that may see what was committed after it began has an older number than the
+-- record's last event: then the event takes that one's, so that the log stays in order.
+CASE WHEN $1 THEN greatest(pg_current_xact_id(), (SELECT e."xid" FROM {M_events} AS e WHERE e."id" = i."id"
+	ORDER BY e."rev" DESC, e."n" DESC LIMIT 1)) ELSE pg_current_xact_id() END
+
+-- name: one
+(SELECT {CELLS})
+
+-- name: many
+-- LIMIT hides from the planner how long the batch is: it keeps one plan, which finds each record by an index.
+(SELECT * FROM unnest({ARRAYS}) AS i({NAMES}) LIMIT {LAST}::bigint)
+
+-- name: many_unlocked
+-- A batch passes over records that another transaction has locked: they go alone, and wait while they hold nothing.
+MATERIALIZED (SELECT i.* FROM {many} AS i JOIN {M} AS r ON r."id" = i."id" AND r."rev" = i."rev" FOR NO KEY UPDATE OF r SKIP LOCKED)
+
+-- name: asks
+-- What a step asks for goes into the outbox. Left out, as is the next part, where no operation has an effect.
+,
+o AS (
+	INSERT INTO {M_outbox} ("id", "rev", "n", "effect", "key", "attempts", "due", "last_error")
+	SELECT i."id", i."rev" + 1, x."n", x."effect", x."key", x."attempts", x."due", x."last_error" FROM w AS i,
+		json_to_recordset(i."effects") AS x("n" bigint, "effect" text, "key" text, "attempts" bigint, "due" timestamptz, "last_error" text)
+)
+
+-- name: leaves
+-- The effect of the revision that is left is of no more use.
+,
+d AS (DELETE FROM {M_outbox} AS x USING w AS i WHERE i."leave" AND x."id" = i."id" AND x."rev" = i."rev" AND x."n" = 0)
+
+-- name: create
+-- Makes a record. One whose id, request or place is taken is no error but no row.
+WITH i AS {one},
+r AS (INSERT INTO {M} ({ROW}) SELECT {NEW} FROM i ON CONFLICT DO NOTHING RETURNING "id"),
+w AS (SELECT i.* FROM i JOIN r ON r."id" = i."id"){ASKS}
+{create_event}
+
+-- name: create_many
+-- Makes records. What is known to be taken is left out before, and so is what another one is about
+-- to take; what is taken by others at the same time fails the statement. OFFSET 0 makes the
+-- planner look for each record by an index. {FREE} is one NOT EXISTS for each unique rule.
+WITH i AS MATERIALIZED (
+	SELECT * FROM {many} AS i WHERE NOT EXISTS (SELECT 1 FROM {M} AS r WHERE r."id" = i."id" OFFSET 0)
+		AND NOT EXISTS (SELECT 1 FROM {M_events} AS e WHERE e."request_id" = i."request_id" AND e."request_n" = i."request_n"
+			AND e."request_n" >= 0 OFFSET 0){FREE}
+),
+r AS (INSERT INTO {M} ({ROW}) SELECT {NEW} FROM i RETURNING "id"),
+w AS (SELECT i.* FROM i JOIN r ON r."id" = i."id"){ASKS}
+{create_event}
+
+-- name: create_event
+-- Only a row that is there gets its event: a trigger of the user's may suppress one.
+INSERT INTO {M_events} ({event}, "xid")
+SELECT i."id", 1, 0, i."operation", i."name", NULL, i."to_state", coalesce(i."occurred_at", i."updated_at"), i."actor",
+	coalesce(i."reason", ''), i."request_id", coalesce(i."request_n", -1), i."fingerprint", i."labels", i."inputs", i."changes", i."image",
+	i."version", i."cause", i."guard", i."checksum", i."checksum", {log_position}
+FROM w AS i WHERE {SAME}
+RETURNING "id"
+
+-- name: try_places
+-- The places of unique rules that a new record takes: those that nobody has are locked.
+AND (SELECT bool_and(pg_try_advisory_xact_lock(hashtextextended(concat_ws(' ', '{M}'::regclass::oid, 'place', k), 0)))
+	FROM unnest(i."places"::int[]) AS n(k)) IS NOT FALSE
+
+-- name: record
+-- Appends an event that moves nothing; its number n was asked for before, under the row's lock.
+INSERT INTO {M_events} ({event}, "xid")
+SELECT i."id", i."rev", i."n", i."operation", i."name", i."from_state", i."to_state", i."occurred_at", i."actor", i."reason", i."request_id", i."request_n",
+	i."fingerprint", i."labels", i."inputs", i."changes", i."image", i."version", i."cause", i."guard", i."checksum",
+	(coalesce((SELECT p."chain" FROM {M_events} AS p WHERE p."id" = i."id" AND p."rev" = i."rev" AND p."n" = i."n" - 1), 0) * 16777619
+		+ i."checksum") % 4294967296, {log_position}
+FROM {one} AS i
+
+-- name: insert
+-- A row without its event: of a repair, or so that the server names what stands against a creation.
+INSERT INTO {M} ({ROW}) VALUES ({VALUES})
+
+-- name: ask
+-- What a recorded event asks for.
+INSERT INTO {M_outbox} ("id", "rev", "n", "effect", "key", "attempts", "due", "last_error") VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+
+------------------------------------------------------------------------------------------------
+-- Reads
+
+-- name: some
+-- The rows of ids.
+SELECT {ROW} FROM {M} WHERE "id" = ANY($1::text::text[]) AND {SAME}

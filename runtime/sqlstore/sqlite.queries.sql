@@ -1,0 +1,44 @@
+-- The statements of one machine in a SQLite file, as far as they are the same for each call. See
+-- postgres.queries.sql for the words in braces; {VALUES} are parameters. A write is some statements in one transaction
+-- of the store's: the event first, for the schema lets a row change only when the event of its new revision is
+-- there. Times are microseconds.
+
+-- name: event
+"id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_id", "request_n",
+"fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "checksum", "chain"
+
+------------------------------------------------------------------------------------------------
+-- Writes
+
+-- name: values
+?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21
+
+-- name: log
+-- The event of a creation or a move: ?1 id, ?2 rev, ?21 checksum. The row has the chain of its last
+-- event, or the log where others than the engine have written the row.
+INSERT INTO {M_events} ({event})
+VALUES ({values}, (coalesce(nullif((SELECT r."_chain" FROM {M} AS r WHERE r."id" = ?1), 0),
+	(SELECT p."chain" FROM {M_events} AS p WHERE p."id" = ?1 AND p."rev" = ?2 - 1 AND p."n" = 0), 0) * 16777619 + ?21) % 4294967296)
+
+-- name: record
+-- An event that moves nothing: ?3 its number, which was asked for before.
+INSERT INTO {M_events} ({event})
+VALUES ({values}, (coalesce((SELECT p."chain" FROM {M_events} AS p WHERE p."id" = ?1 AND p."rev" = ?2 AND p."n" = ?3 - 1), 0)
+	* 16777619 + ?21) % 4294967296)
+
+-- name: move
+-- Changes a row: ?1 id, ?2 rev, ?3 state, ?4 updated_at, ?5 checksum, ?6 chain or null, then the values.
+UPDATE {M} AS r SET "rev" = r."rev" + 1, "updated_at" = ?4{STATE}{SETS},
+	"_chain" = (CASE WHEN r."_chain" <> 0 THEN r."_chain" ELSE coalesce((SELECT p."chain" FROM {M_events} AS p
+		WHERE p."id" = r."id" AND p."rev" = r."rev" AND p."n" = 0), 0) END * 16777619 + ?5) % 4294967296
+WHERE r."id" = ?1 AND r."rev" = ?2 AND r."state" = ?3 AND r."_chain" = coalesce(?6, r."_chain")
+
+-- name: insert
+INSERT INTO {M} ({ROW}) VALUES ({VALUES})
+
+-- name: ask
+INSERT INTO {M_outbox} ("id", "rev", "n", "effect", "key", "attempts", "due", "last_error") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+
+-- name: leave
+-- The effect of the revision that is left is of no more use.
+DELETE FROM {M_outbox} WHERE "id" = ?1 AND "rev" = ?2 AND "n" = 0
