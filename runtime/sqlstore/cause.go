@@ -18,9 +18,9 @@ import (
 func (x *txn) explain(w *driver.Write, cause error, logged bool) error {
 	sql, id, e := &x.t.sql, w.Prev.ID, &w.Event
 	if !logged && e.RequestID != "" {
-		taken, err := x.found(sql.requestInLog, id, e.RequestID)
+		taken, err := x.found(sql.requestIsKnown, id, e.RequestID)
 		if err == nil && !taken && e.RequestN >= 0 {
-			taken, err = x.found(sql.batchInLog, e.RequestID, e.RequestN)
+			taken, err = x.found(sql.placeInBatchIsKnown, e.RequestID, e.RequestN)
 		}
 		if err != nil {
 			return err
@@ -30,9 +30,9 @@ func (x *txn) explain(w *driver.Write, cause error, logged bool) error {
 		}
 	}
 	if w.Prev.Rev == 0 {
-		taken, err := x.found(sql.exists, id)
+		taken, err := x.found(sql.rowExists, id)
 		if err == nil && !taken && !logged {
-			taken, err = x.found(sql.logged, id)
+			taken, err = x.found(sql.logExists, id)
 		}
 		if err != nil {
 			return err
@@ -41,7 +41,7 @@ func (x *txn) explain(w *driver.Write, cause error, logged bool) error {
 			return driver.ErrIDTaken
 		}
 	} else {
-		held, err := x.found(sql.held, id, w.Prev.Rev, w.PrevState)
+		held, err := x.found(sql.rowIsAt, id, w.Prev.Rev, w.PrevState)
 		if err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (x *txn) unmoved(w *driver.Write) (bool, error) {
 	if x.alone || w.Row == nil {
 		return false, nil
 	}
-	row, err := x.one(x.t.sql.holdRow, w.Prev.ID)
+	row, err := x.one(x.t.sql.rowLocked, w.Prev.ID)
 	if errors.Is(err, driver.ErrNotFound) {
 		return false, nil
 	}

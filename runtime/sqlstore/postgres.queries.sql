@@ -131,3 +131,68 @@ INSERT INTO {M_outbox} ("id", "rev", "n", "effect", "key", "attempts", "due", "l
 -- name: some
 -- The rows of ids.
 SELECT {ROW} FROM {M} WHERE "id" = ANY($1::text::text[]) AND {SAME}
+
+-- name: row
+SELECT {ROW} FROM {M} WHERE "id" = $1 AND {SAME}
+
+-- name: row_locked
+-- A foreign key of the user's that refers to the row waits for nobody.
+SELECT {ROW} FROM {M} WHERE "id" = $1 AND {SAME} FOR NO KEY UPDATE
+
+-- name: history
+-- $1 id, behind $2 rev and $3 n, $4 limit
+SELECT {event} FROM {M_events} WHERE "id" = $1 AND ("rev", "n") > ($2, $3) AND {SAME} ORDER BY "rev", "n" LIMIT $4
+
+-- name: request
+SELECT {event} FROM {M_events} WHERE "id" = $1 AND "request_id" = $2 ORDER BY "rev", "n"
+
+-- name: request_of_machine
+-- The events of a call on many records.
+SELECT {event} FROM {M_events} WHERE "request_id" = $1 AND "request_n" >= 0 ORDER BY "request_n"
+
+-- name: record_n
+-- $1 id, $2 rev, $3 state: the number of the next recorded event; no row where the record is elsewhere.
+SELECT (SELECT coalesce(max(e."n"), 0) + 1 FROM {M_events} AS e WHERE e."id" = $1 AND e."rev" = $2)
+FROM {M} WHERE "id" = $1 AND "rev" = $2 AND "state" = $3
+
+------------------------------------------------------------------------------------------------
+-- Why a write did nothing
+
+-- name: request_is_known
+SELECT 1 FROM {M_events} WHERE "id" = $1 AND "request_id" = $2
+
+-- name: place_in_batch_is_known
+SELECT 1 FROM {M_events} WHERE "request_id" = $1 AND "request_n" = $2 AND "request_n" >= 0
+
+-- name: row_exists
+SELECT 1 FROM {M} WHERE "id" = $1
+
+-- name: log_exists
+SELECT 1 FROM {M_events} WHERE "id" = $1 LIMIT 1
+
+-- name: row_is_at
+SELECT 1 FROM {M} WHERE "id" = $1 AND "rev" = $2 AND "state" = $3
+
+------------------------------------------------------------------------------------------------
+-- The log of all records
+
+-- name: log
+-- Behind the cursor $1 xid, $2 id, $3 rev, $4 n. Below the oldest open transaction nothing can come any more.
+-- The text of "xid" has a name of its own: under its own one, ORDER BY would take the text.
+SELECT {event}, "xid"::text AS "place" FROM {M_events}
+WHERE "xid" >= $1::text::xid8 AND ("xid", "id", "rev", "n") > ($1::text::xid8, $2, $3, $4)
+	AND "xid" < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY "xid", "id", "rev", "n" LIMIT $5
+
+-- name: log_is_ahead
+-- Whether the log, or the cursor $1, is of another server, whose transactions are ahead of this one's.
+SELECT EXISTS (SELECT 1 FROM {M_events} WHERE "xid" >= pg_snapshot_xmax(pg_current_snapshot())),
+	$1::text::xid8 >= pg_snapshot_xmax(pg_current_snapshot())
+
+-- name: log_lag
+-- The oldest event that is held back, and who has the oldest transaction.
+WITH oldest AS (SELECT pg_snapshot_xmin(pg_current_snapshot()) AS x)
+SELECT "occurred_at", coalesce((SELECT format('the session %s of the role %s in the database %s', pid, usename, datname)
+	FROM pg_stat_activity WHERE backend_xid = x::xid LIMIT 1),
+	(SELECT format('the prepared transaction %L of the role %s in the database %s', gid, owner, database)
+	FROM pg_prepared_xacts WHERE transaction = x::xid), '')
+FROM (SELECT "occurred_at" FROM {M_events} WHERE "xid" >= (SELECT x FROM oldest) ORDER BY "xid", "id", "rev", "n" LIMIT 1) AS held, oldest

@@ -198,7 +198,7 @@ func (r *reader) Events(id string, from int64) iter.Seq2[driver.Event, error] {
 	return func(yield func(driver.Event, error) bool) {
 		rev, n := from, int64(-1)
 		for limit := few; ; limit = min(limit*8, chunk) {
-			list, err := r.events(r.t.sql.events, id, rev, n, limit)
+			list, err := r.events(r.t.sql.history, id, rev, n, limit)
 			if err != nil {
 				yield(driver.Event{}, err)
 				return
@@ -223,7 +223,7 @@ func (r *reader) Request(id, requestID string) ([]driver.Event, error) {
 	case requestID == "":
 		return nil, nil
 	case id == "":
-		return r.events(r.t.sql.batch, requestID)
+		return r.events(r.t.sql.requestOfMachine, requestID)
 	}
 	return r.events(r.t.sql.request, id, requestID)
 }

@@ -42,3 +42,58 @@ INSERT INTO {M_outbox} ("id", "rev", "n", "effect", "key", "attempts", "due", "l
 -- name: leave
 -- The effect of the revision that is left is of no more use.
 DELETE FROM {M_outbox} WHERE "id" = ?1 AND "rev" = ?2 AND "n" = 0
+
+------------------------------------------------------------------------------------------------
+-- Reads. SQLite plans by the value of a parameter that is the whole limit, and so prepares such a statement
+-- again at each execution; it does not look into a sum.
+
+-- name: row
+SELECT {ROW} FROM {M} WHERE "id" = ?1
+
+-- name: row_locked
+-- The transaction has the write lock.
+{row}
+
+-- name: history
+-- ?1 id, behind ?2 rev and ?3 n, ?4 limit
+SELECT {event} FROM {M_events} WHERE "id" = ?1 AND ("rev", "n") > (?2, ?3) ORDER BY "rev", "n" LIMIT ?4 + 0
+
+-- name: request
+SELECT {event} FROM {M_events} WHERE "id" = ?1 AND "request_id" = ?2 ORDER BY "rev", "n"
+
+-- name: request_of_machine
+-- The events of a call on many records.
+SELECT {event} FROM {M_events} WHERE "request_id" = ?1 AND "request_n" >= 0 ORDER BY "request_n"
+
+-- name: record_n
+-- ?1 id, ?2 rev, ?3 state: the number of the next recorded event; no row where the record is elsewhere.
+SELECT (SELECT coalesce(max(e."n"), 0) + 1 FROM {M_events} AS e WHERE e."id" = ?1 AND e."rev" = ?2)
+FROM {M} WHERE "id" = ?1 AND "rev" = ?2 AND "state" = ?3
+
+------------------------------------------------------------------------------------------------
+-- Why a write did nothing
+
+-- name: request_is_known
+SELECT 1 FROM {M_events} WHERE "id" = ?1 AND "request_id" = ?2
+
+-- name: place_in_batch_is_known
+SELECT 1 FROM {M_events} WHERE "request_id" = ?1 AND "request_n" = ?2 AND "request_n" >= 0
+
+-- name: row_exists
+SELECT 1 FROM {M} WHERE "id" = ?1
+
+-- name: log_exists
+SELECT 1 FROM {M_events} WHERE "id" = ?1 LIMIT 1
+
+-- name: row_is_at
+SELECT 1 FROM {M} WHERE "id" = ?1 AND "rev" = ?2 AND "state" = ?3
+
+------------------------------------------------------------------------------------------------
+-- The log of all records
+
+-- name: log
+SELECT {event}, CAST("seq" AS TEXT) FROM {M_events} WHERE "seq" > ?1 ORDER BY "seq" LIMIT ?2 + 0
+
+-- name: log_is_ahead
+-- Whether the cursor ?1 is beyond the log.
+SELECT 0, ?1 > coalesce((SELECT max("seq") FROM "sqlite_sequence" WHERE "name" = {EVENTS}), 0)

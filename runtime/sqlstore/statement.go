@@ -12,29 +12,22 @@ import (
 // statements are the texts that do not depend on a call. They are built once
 // per table; sessions prepare them at their first use.
 type statements struct {
-	row          string // id
-	holdRow      string // id; locks it
-	some         string // ids, an array
-	events       string // id, rev, n, limit
-	request      string // id, request id
-	batch        string // request id
-	outbox       string // due, limit
-	effects      string // due, due
-	orphans      string // after, limit
-	insert       string // the row's columns, chain
-	nextN        string // id, rev, id, rev, state: the number of the next recorded event
-	held         string // id, rev, state
-	exists       string // id
-	logged       string // id
-	ask          string // the columns of the outbox
-	fresh, again string // effect, due, limit: locks what has no attempt, and what has
-	claim        string // until, id, rev, n
-	settle       string // id, rev, n, attempt
-	postpone     string // due, error, id, rev, n, attempt
-	number       string // name, key
-	putNumber    string // name, key, number
-	requestInLog string // id, request id
-	batchInLog   string // request id, index
+	row, rowLocked                                                     string
+	history, request, requestOfMachine, log, logIsAhead, logLag        string
+	recordN                                                            string
+	requestIsKnown, placeInBatchIsKnown, rowExists, logExists, rowIsAt string
+	some                                                               string // ids, an array
+	outbox                                                             string // due, limit
+	effects                                                            string // due, due
+	orphans                                                            string // after, limit
+	insert                                                             string // the row's columns, chain
+	ask                                                                string // the columns of the outbox
+	fresh, again                                                       string // effect, due, limit: locks what has no attempt, and what has
+	claim                                                              string // until, id, rev, n
+	settle                                                             string // id, rev, n, attempt
+	postpone                                                           string // due, error, id, rev, n, attempt
+	number                                                             string // name, key
+	putNumber                                                          string // name, key, number
 }
 
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
@@ -94,40 +87,33 @@ func (t *table) build() {
 	}
 	rows, events, outbox, groups := t.part(""), t.part("_events"), t.part("_outbox"), t.part("_groups")
 	t.same, t.works = t.checked(), t.worksOf()
-	t.name, t.columns, t.order = rows, quoted(row), t.dialect.ordered(s.Table+"_events")
+	t.name, t.columns, t.order = rows, quoted(row), t.dialect.ordered()
 	t.reads = t.columns + `, "_chain"`
 	t.fixed = nil
 	if t.writes = t.postgresWrites(); t.dialect.writers() == 1 {
 		t.writes = t.sqliteWrites()
 	}
 	limit := t.dialect.limit("?")
-	selectEvents := "SELECT " + insertedEvent + " FROM " + events
 	t.sql = statements{
-		some:    t.keep("some", nil),
-		row:     t.statement(`SELECT %s FROM %s WHERE "id" = ?%s`, t.reads, rows, t.same),
-		holdRow: t.statement(`SELECT %s FROM %s WHERE "id" = ?%s`, t.reads, rows, t.same) + t.dialect.hold(),
-		events:  t.statement(`%s WHERE "id" = ? AND ("rev", "n") > (?, ?)%s ORDER BY "rev", "n"%s`, selectEvents, t.same, limit),
-		request: t.statement(`%s WHERE "id" = ? AND "request_id" = ? ORDER BY "rev", "n"`, selectEvents),
-		batch:   t.statement(`%s WHERE "request_id" = ? AND "request_n" >= 0 ORDER BY "request_n"`, selectEvents),
-		outbox:  t.statement(`SELECT %s FROM %s WHERE "due" <= ?%s ORDER BY "due", "id", "rev", "n"%s`, outboxList, outbox, t.same, limit),
-		effects: t.effectsOf(outbox),
-		fresh:   t.dueOf(outbox, "=", limit),
-		again:   t.dueOf(outbox, ">", limit),
+		row: t.keep("row", nil), rowLocked: t.keep("row_locked", nil), recordN: t.keep("record_n", nil),
+		history: t.keep("history", nil), request: t.keep("request", nil), requestOfMachine: t.keep("request_of_machine", nil),
+		requestIsKnown: t.keep("request_is_known", nil), placeInBatchIsKnown: t.keep("place_in_batch_is_known", nil),
+		rowExists: t.keep("row_exists", nil), logExists: t.keep("log_exists", nil), rowIsAt: t.keep("row_is_at", nil),
+		log: t.keep("log", nil), logLag: t.keep("log_lag", nil),
+		logIsAhead: t.keep("log_is_ahead", map[string]string{"EVENTS": literal(s.Table + "_events")}),
+		some:       t.keep("some", nil),
+		outbox:     t.statement(`SELECT %s FROM %s WHERE "due" <= ?%s ORDER BY "due", "id", "rev", "n"%s`, outboxList, outbox, t.same, limit),
+		effects:    t.effectsOf(outbox),
+		fresh:      t.dueOf(outbox, "=", limit),
+		again:      t.dueOf(outbox, ">", limit),
 		orphans: t.statement(`SELECT DISTINCT "id" FROM %[1]s WHERE "id" > ? AND NOT EXISTS (SELECT 1 FROM %[2]s WHERE %[2]s."id" = %[1]s."id")
 			AND NOT EXISTS (SELECT 1 FROM %[1]s AS p WHERE p."id" = %[1]s."id" AND p."operation" = '__purge' AND p."n" > 0) ORDER BY "id"%[3]s`, events, rows, limit),
-		insert: t.keep("insert", map[string]string{"VALUES": t.numbers(len(row) + 1)}),
-		nextN: t.statement(`SELECT (SELECT coalesce(max("n"), 0) + 1 FROM %s WHERE "id" = ? AND "rev" = ?) FROM %s WHERE "id" = ? AND "rev" = ? AND "state" = ?`,
-			events, rows),
-		held:         t.statement(`SELECT 1 FROM %s WHERE "id" = ? AND "rev" = ? AND "state" = ?`, rows),
-		exists:       t.statement(`SELECT 1 FROM %s WHERE "id" = ?`, rows),
-		logged:       t.statement(`SELECT 1 FROM %s WHERE "id" = ? LIMIT 1`, events),
-		requestInLog: t.statement(`SELECT 1 FROM %s WHERE "id" = ? AND "request_id" = ?`, events),
-		batchInLog:   t.statement(`SELECT 1 FROM %s WHERE "request_id" = ? AND "request_n" = ? AND "request_n" >= 0`, events),
-		ask:          t.keep("ask", nil),
-		claim:        t.statement(`UPDATE %s SET "attempts" = ?, "due" = ? WHERE "id" = ? AND "rev" = ? AND "n" = ?%s`, outbox, t.same),
-		settle:       t.statement(`DELETE FROM %s WHERE "id" = ? AND "rev" = ? AND "n" = ? AND "attempts" = ?%s`, outbox, t.same),
-		postpone:     t.statement(`UPDATE %s SET "due" = ?, "last_error" = ? WHERE "id" = ? AND "rev" = ? AND "n" = ? AND "attempts" = ?%s`, outbox, t.same),
-		number:       t.statement(`SELECT "number" FROM %s WHERE "name" = ? AND "key" = ?`, groups),
+		insert:   t.keep("insert", map[string]string{"VALUES": t.numbers(len(row) + 1)}),
+		ask:      t.keep("ask", nil),
+		claim:    t.statement(`UPDATE %s SET "attempts" = ?, "due" = ? WHERE "id" = ? AND "rev" = ? AND "n" = ?%s`, outbox, t.same),
+		settle:   t.statement(`DELETE FROM %s WHERE "id" = ? AND "rev" = ? AND "n" = ? AND "attempts" = ?%s`, outbox, t.same),
+		postpone: t.statement(`UPDATE %s SET "due" = ?, "last_error" = ? WHERE "id" = ? AND "rev" = ? AND "n" = ? AND "attempts" = ?%s`, outbox, t.same),
+		number:   t.statement(`SELECT "number" FROM %s WHERE "name" = ? AND "key" = ?`, groups),
 		putNumber: t.statement(`INSERT INTO %s ("name", "key", "number") VALUES (?, ?, ?) ON CONFLICT ("name", "key") DO UPDATE SET "number" = excluded."number"`,
 			groups),
 	}

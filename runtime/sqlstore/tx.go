@@ -168,7 +168,7 @@ func (x *txn) hold(id string) (driver.Row, error) {
 	if err := x.asks(x.t.record(id)); err != nil {
 		return driver.Row{}, err
 	}
-	return x.one(x.t.sql.holdRow, id)
+	return x.one(x.t.sql.rowLocked, id)
 }
 
 // Request returns the events that carry the request id. Where the request is of
@@ -278,7 +278,7 @@ func (x *txn) record(w *driver.Write) error {
 			return err
 		}
 	}
-	n, held, err := x.integer(x.t.sql.nextN, id, rev, id, rev, w.PrevState)
+	n, held, err := x.integer(x.t.sql.recordN, id, rev, w.PrevState)
 	if err != nil {
 		return err
 	}
