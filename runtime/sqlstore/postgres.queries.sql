@@ -64,7 +64,7 @@ MATERIALIZED (SELECT i.* FROM {many} AS i JOIN {M} AS r ON r."id" = i."id" AND r
 -- What a step asks for goes into the outbox. Left out, as is the next part, where no operation has an effect.
 ,
 o AS (
-	INSERT INTO {M_outbox} ("id", "rev", "n", "effect", "key", "attempts", "due", "last_error")
+	INSERT INTO {M_outbox} ({delivery})
 	SELECT i."id", i."rev" + 1, x."n", x."effect", x."key", x."attempts", x."due", x."last_error" FROM w AS i,
 		json_to_recordset(i."effects") AS x("n" bigint, "effect" text, "key" text, "attempts" bigint, "due" timestamptz, "last_error" text)
 )
@@ -123,7 +123,7 @@ INSERT INTO {M} ({ROW}) VALUES ({VALUES})
 
 -- name: ask
 -- What a recorded event asks for.
-INSERT INTO {M_outbox} ("id", "rev", "n", "effect", "key", "attempts", "due", "last_error") VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+INSERT INTO {M_outbox} ({delivery}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 
 ------------------------------------------------------------------------------------------------
 -- Reads
@@ -196,3 +196,54 @@ SELECT "occurred_at", coalesce((SELECT format('the session %s of the role %s in 
 	(SELECT format('the prepared transaction %L of the role %s in the database %s', gid, owner, database)
 	FROM pg_prepared_xacts WHERE transaction = x::xid), '')
 FROM (SELECT "occurred_at" FROM {M_events} WHERE "xid" >= (SELECT x FROM oldest) ORDER BY "xid", "id", "rev", "n" LIMIT 1) AS held, oldest
+
+------------------------------------------------------------------------------------------------
+-- The outbox, and numbers of groups
+
+-- name: delivery
+"id", "rev", "n", "effect", "key", "attempts", "due", "last_error"
+
+-- name: due
+SELECT {delivery} FROM {M_outbox} WHERE "due" <= $1 AND {SAME} ORDER BY "due", "id", "rev", "n" LIMIT $2
+
+-- name: due_effects
+-- The effects of which a delivery is due: from each name to the next one by the index, however many wait between.
+WITH RECURSIVE fresh("name") AS (
+	SELECT min("effect") FROM {M_outbox} WHERE "attempts" = 0 UNION ALL
+	SELECT (SELECT min("effect") FROM {M_outbox} WHERE "attempts" = 0 AND "effect" > fresh."name") FROM fresh WHERE fresh."name" IS NOT NULL
+), again("name") AS (
+	SELECT min("effect") FROM {M_outbox} WHERE "attempts" > 0 UNION ALL
+	SELECT (SELECT min("effect") FROM {M_outbox} WHERE "attempts" > 0 AND "effect" > again."name") FROM again WHERE again."name" IS NOT NULL
+)
+SELECT "name" FROM fresh
+WHERE (SELECT 1 FROM {M_outbox} WHERE "effect" = fresh."name" AND "attempts" = 0 AND "due" <= $1 ORDER BY "due" LIMIT 1) IS NOT NULL AND {SAME}
+UNION SELECT "name" FROM again
+WHERE (SELECT 1 FROM {M_outbox} WHERE "effect" = again."name" AND "attempts" > 0 AND "due" <= $1 ORDER BY "due" LIMIT 1) IS NOT NULL AND {SAME}
+ORDER BY 1
+
+-- name: fresh
+-- What is due of the effect $1 at $2 and has no attempt; the next one: what has. Locked, where others have not done so.
+SELECT {delivery} FROM {M_outbox} WHERE "effect" = $1 AND "attempts" = 0 AND "due" <= $2 AND {SAME}
+ORDER BY "due", "id", "rev", "n" LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED
+
+-- name: again
+SELECT {delivery} FROM {M_outbox} WHERE "effect" = $1 AND "attempts" > 0 AND "due" <= $2 AND {SAME}
+ORDER BY "due", "id", "rev", "n" LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED
+
+-- name: claim
+UPDATE {M_outbox} SET "attempts" = $1, "due" = $2 WHERE "id" = $3 AND "rev" = $4 AND "n" = $5 AND {SAME}
+
+-- name: settle
+DELETE FROM {M_outbox} WHERE "id" = $1 AND "rev" = $2 AND "n" = $3 AND "attempts" = $4 AND {SAME}
+
+-- name: postpone
+UPDATE {M_outbox} SET "due" = $1, "last_error" = $2 WHERE "id" = $3 AND "rev" = $4 AND "n" = $5 AND "attempts" = $6 AND {SAME}
+
+-- name: waiting
+SELECT 1 FROM {M_outbox} WHERE "id" = $1
+
+-- name: number
+SELECT "number" FROM {M_groups} WHERE "name" = $1 AND "key" = $2
+
+-- name: put_number
+INSERT INTO {M_groups} ("name", "key", "number") VALUES ($1, $2, $3) ON CONFLICT ("name", "key") DO UPDATE SET "number" = excluded."number"

@@ -238,12 +238,12 @@ func unlimited(limit int) int64 {
 
 // Outbox returns deliveries that are due, oldest first.
 func (r *reader) Outbox(due time.Time, limit int) ([]driver.Delivery, error) {
-	return r.deliveries(r.t.sql.outbox, r.t.bind(due), unlimited(limit))
+	return r.deliveries(r.t.sql.due, r.t.bind(due), unlimited(limit))
 }
 
 // Effects returns the names of the effects of which a delivery is due.
 func (r *reader) Effects(due time.Time) ([]string, error) {
-	return r.ids(r.t.sql.effects, r.t.bind(due), r.t.bind(due))
+	return r.ids(r.t.sql.dueEffects, r.t.bind(due))
 }
 
 func (r *reader) deliveries(text string, args ...any) ([]driver.Delivery, error) {

@@ -66,7 +66,7 @@ func (x *txn) repairFault(err error) error {
 func (x *txn) Purge(w *driver.Write) (bool, error) {
 	x.last = w
 	id := w.Prev.ID
-	waiting, err := x.found(x.t.statement(`SELECT 1 FROM %s WHERE "id" = ?`, x.t.part("_outbox")), id)
+	waiting, err := x.found(x.t.sql.waiting, id)
 	if err != nil || waiting {
 		return false, err
 	}
@@ -139,7 +139,7 @@ func (x *txn) Redact(w *driver.Write, edited []driver.Event) (bool, error) {
 	if err := x.t.fits(w); err != nil {
 		return false, err
 	}
-	waiting, err := x.found(x.t.statement(`SELECT 1 FROM %s WHERE "id" = ?`, x.t.part("_outbox")), w.Prev.ID)
+	waiting, err := x.found(x.t.sql.waiting, w.Prev.ID)
 	if err != nil || waiting {
 		return waiting, err
 	}

@@ -37,7 +37,7 @@ WHERE r."id" = ?1 AND r."rev" = ?2 AND r."state" = ?3 AND r."_chain" = coalesce(
 INSERT INTO {M} ({ROW}) VALUES ({VALUES})
 
 -- name: ask
-INSERT INTO {M_outbox} ("id", "rev", "n", "effect", "key", "attempts", "due", "last_error") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+INSERT INTO {M_outbox} ({delivery}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 
 -- name: leave
 -- The effect of the revision that is left is of no more use.
@@ -97,3 +97,54 @@ SELECT {event}, CAST("seq" AS TEXT) FROM {M_events} WHERE "seq" > ?1 ORDER BY "s
 -- name: log_is_ahead
 -- Whether the cursor ?1 is beyond the log.
 SELECT 0, ?1 > coalesce((SELECT max("seq") FROM "sqlite_sequence" WHERE "name" = {EVENTS}), 0)
+
+------------------------------------------------------------------------------------------------
+-- The outbox, and numbers of groups
+
+-- name: delivery
+"id", "rev", "n", "effect", "key", "attempts", "due", "last_error"
+
+-- name: due
+SELECT {delivery} FROM {M_outbox} WHERE "due" <= ?1 ORDER BY "due", "id", "rev", "n" LIMIT ?2 + 0
+
+-- name: due_effects
+-- The effects of which a delivery is due: from each name to the next one by the index, however many wait between.
+WITH RECURSIVE fresh("name") AS (
+	SELECT min("effect") FROM {M_outbox} WHERE "attempts" = 0 UNION ALL
+	SELECT (SELECT min("effect") FROM {M_outbox} WHERE "attempts" = 0 AND "effect" > fresh."name") FROM fresh WHERE fresh."name" IS NOT NULL
+), again("name") AS (
+	SELECT min("effect") FROM {M_outbox} WHERE "attempts" > 0 UNION ALL
+	SELECT (SELECT min("effect") FROM {M_outbox} WHERE "attempts" > 0 AND "effect" > again."name") FROM again WHERE again."name" IS NOT NULL
+)
+SELECT "name" FROM fresh
+WHERE (SELECT 1 FROM {M_outbox} WHERE "effect" = fresh."name" AND "attempts" = 0 AND "due" <= ?1 ORDER BY "due" LIMIT 1) IS NOT NULL
+UNION SELECT "name" FROM again
+WHERE (SELECT 1 FROM {M_outbox} WHERE "effect" = again."name" AND "attempts" > 0 AND "due" <= ?1 ORDER BY "due" LIMIT 1) IS NOT NULL
+ORDER BY 1
+
+-- name: fresh
+-- What is due of the effect ?1 at ?2 and has no attempt; the next one: what has.
+SELECT {delivery} FROM {M_outbox} WHERE "effect" = ?1 AND "attempts" = 0 AND "due" <= ?2
+ORDER BY "due", "id", "rev", "n" LIMIT ?3 + 0
+
+-- name: again
+SELECT {delivery} FROM {M_outbox} WHERE "effect" = ?1 AND "attempts" > 0 AND "due" <= ?2
+ORDER BY "due", "id", "rev", "n" LIMIT ?3 + 0
+
+-- name: claim
+UPDATE {M_outbox} SET "attempts" = ?1, "due" = ?2 WHERE "id" = ?3 AND "rev" = ?4 AND "n" = ?5
+
+-- name: settle
+DELETE FROM {M_outbox} WHERE "id" = ?1 AND "rev" = ?2 AND "n" = ?3 AND "attempts" = ?4
+
+-- name: postpone
+UPDATE {M_outbox} SET "due" = ?1, "last_error" = ?2 WHERE "id" = ?3 AND "rev" = ?4 AND "n" = ?5 AND "attempts" = ?6
+
+-- name: waiting
+SELECT 1 FROM {M_outbox} WHERE "id" = ?1
+
+-- name: number
+SELECT "number" FROM {M_groups} WHERE "name" = ?1 AND "key" = ?2
+
+-- name: put_number
+INSERT INTO {M_groups} ("name", "key", "number") VALUES (?1, ?2, ?3) ON CONFLICT ("name", "key") DO UPDATE SET "number" = excluded."number"

@@ -17,17 +17,11 @@ type statements struct {
 	recordN                                                            string
 	requestIsKnown, placeInBatchIsKnown, rowExists, logExists, rowIsAt string
 	some                                                               string // ids, an array
-	outbox                                                             string // due, limit
-	effects                                                            string // due, due
 	orphans                                                            string // after, limit
 	insert                                                             string // the row's columns, chain
 	ask                                                                string // the columns of the outbox
-	fresh, again                                                       string // effect, due, limit: locks what has no attempt, and what has
-	claim                                                              string // until, id, rev, n
-	settle                                                             string // id, rev, n, attempt
-	postpone                                                           string // due, error, id, rev, n, attempt
-	number                                                             string // name, key
-	putNumber                                                          string // name, key, number
+	due, dueEffects, fresh, again, claim, settle, postpone, waiting    string
+	number, putNumber                                                  string
 }
 
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
@@ -85,7 +79,7 @@ func (t *table) build() {
 	for i := range s.Columns {
 		row = append(row, s.Columns[i].Stored)
 	}
-	rows, events, outbox, groups := t.part(""), t.part("_events"), t.part("_outbox"), t.part("_groups")
+	rows, events := t.part(""), t.part("_events")
 	t.same, t.works = t.checked(), t.worksOf()
 	t.name, t.columns, t.order = rows, quoted(row), t.dialect.ordered()
 	t.reads = t.columns + `, "_chain"`
@@ -102,20 +96,13 @@ func (t *table) build() {
 		log: t.keep("log", nil), logLag: t.keep("log_lag", nil),
 		logIsAhead: t.keep("log_is_ahead", map[string]string{"EVENTS": literal(s.Table + "_events")}),
 		some:       t.keep("some", nil),
-		outbox:     t.statement(`SELECT %s FROM %s WHERE "due" <= ?%s ORDER BY "due", "id", "rev", "n"%s`, outboxList, outbox, t.same, limit),
-		effects:    t.effectsOf(outbox),
-		fresh:      t.dueOf(outbox, "=", limit),
-		again:      t.dueOf(outbox, ">", limit),
 		orphans: t.statement(`SELECT DISTINCT "id" FROM %[1]s WHERE "id" > ? AND NOT EXISTS (SELECT 1 FROM %[2]s WHERE %[2]s."id" = %[1]s."id")
 			AND NOT EXISTS (SELECT 1 FROM %[1]s AS p WHERE p."id" = %[1]s."id" AND p."operation" = '__purge' AND p."n" > 0) ORDER BY "id"%[3]s`, events, rows, limit),
-		insert:   t.keep("insert", map[string]string{"VALUES": t.numbers(len(row) + 1)}),
-		ask:      t.keep("ask", nil),
-		claim:    t.statement(`UPDATE %s SET "attempts" = ?, "due" = ? WHERE "id" = ? AND "rev" = ? AND "n" = ?%s`, outbox, t.same),
-		settle:   t.statement(`DELETE FROM %s WHERE "id" = ? AND "rev" = ? AND "n" = ? AND "attempts" = ?%s`, outbox, t.same),
-		postpone: t.statement(`UPDATE %s SET "due" = ?, "last_error" = ? WHERE "id" = ? AND "rev" = ? AND "n" = ? AND "attempts" = ?%s`, outbox, t.same),
-		number:   t.statement(`SELECT "number" FROM %s WHERE "name" = ? AND "key" = ?`, groups),
-		putNumber: t.statement(`INSERT INTO %s ("name", "key", "number") VALUES (?, ?, ?) ON CONFLICT ("name", "key") DO UPDATE SET "number" = excluded."number"`,
-			groups),
+		insert: t.keep("insert", map[string]string{"VALUES": t.numbers(len(row) + 1)}),
+		ask:    t.keep("ask", nil),
+		due:    t.keep("due", nil), dueEffects: t.keep("due_effects", nil), fresh: t.keep("fresh", nil), again: t.keep("again", nil),
+		claim: t.keep("claim", nil), settle: t.keep("settle", nil), postpone: t.keep("postpone", nil), waiting: t.keep("waiting", nil),
+		number: t.keep("number", nil), putNumber: t.keep("put_number", nil),
 	}
 }
 
@@ -126,28 +113,6 @@ func (t *table) numbers(n int) string {
 		list[i] = t.mark() + strconv.Itoa(i+1)
 	}
 	return strings.Join(list, ", ")
-}
-
-// effectsOf writes the query for the effects of which a delivery is due: from each name
-// it goes to the next one by the index, however many wait between.
-func (t *table) effectsOf(outbox string) string {
-	names := func(as, attempts string) string {
-		return fmt.Sprintf(`%[2]s("name") AS (SELECT min("effect") FROM %[1]s WHERE "attempts" %[3]s 0 UNION ALL `+
-			`SELECT (SELECT min("effect") FROM %[1]s WHERE "attempts" %[3]s 0 AND "effect" > %[2]s."name") FROM %[2]s WHERE %[2]s."name" IS NOT NULL)`,
-			outbox, as, attempts)
-	}
-	due := func(as, attempts string) string {
-		return fmt.Sprintf(`SELECT "name" FROM %[2]s WHERE (SELECT 1 FROM %[1]s `+
-			`WHERE "effect" = %[2]s."name" AND "attempts" %[3]s 0 AND "due" <= ? ORDER BY "due" LIMIT 1) IS NOT NULL%[4]s`,
-			outbox, as, attempts, t.same)
-	}
-	return t.statement("WITH RECURSIVE %s, %s %s UNION %s ORDER BY 1", names("fresh", "="), names("again", ">"), due("fresh", "="), due("again", ">"))
-}
-
-// dueOf writes the query that locks what is due of one effect.
-func (t *table) dueOf(outbox, attempts, limit string) string {
-	return t.statement(`SELECT %s FROM %s WHERE "effect" = ? AND "attempts" %s 0 AND "due" <= ?%s ORDER BY "due", "id", "rev", "n"%s`,
-		outboxList, outbox, attempts, t.same, limit) + t.dialect.lock()
 }
 
 // states writes the condition on the state. The words are literals in the
