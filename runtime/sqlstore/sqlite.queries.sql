@@ -148,3 +148,54 @@ SELECT "number" FROM {M_groups} WHERE "name" = ?1 AND "key" = ?2
 
 -- name: put_number
 INSERT INTO {M_groups} ("name", "key", "number") VALUES (?1, ?2, ?3) ON CONFLICT ("name", "key") DO UPDATE SET "number" = excluded."number"
+
+------------------------------------------------------------------------------------------------
+-- Repair, purge, redaction. The store drops the triggers of the schema in the transaction and makes them again.
+
+-- name: restore
+-- Puts a row in the place of what is stored: in place, so that rows of others which refer to it stay. ?1 id, ?2 state,
+-- ?3 rev, ?4 created_at, ?5 updated_at, then all columns.
+UPDATE {M} SET "_chain" = 0, "state" = ?2, "rev" = ?3, "created_at" = ?4, "updated_at" = ?5{SETS} WHERE "id" = ?1
+
+-- name: unchain
+UPDATE {M} SET "_chain" = 0 WHERE "id" = ?1
+
+-- name: edit
+-- Puts an event with other contents in its place.
+UPDATE {M_events} SET "actor" = ?1, "reason" = ?2, "fingerprint" = ?3, "labels" = ?4, "inputs" = ?5, "changes" = ?6, "image" = ?7,
+	"checksum" = ?8, "chain" = ?9 WHERE "id" = ?10 AND "rev" = ?11 AND "n" = ?12
+
+-- name: purge_row
+DELETE FROM {M} WHERE "id" = ?1 AND "rev" = ?2 AND "state" = ?3
+
+-- name: purge_events
+-- The mark, the creation and calls on many records stay, without their contents.
+DELETE FROM {M_events} WHERE "id" = ?1 AND "operation" <> '__purge' AND "request_n" < 0 AND NOT ("rev" = 1 AND "n" = 0)
+
+-- name: purge_contents
+UPDATE {M_events} SET "operation" = '__purged', "name" = '__purged', "actor" = '', "reason" = '', "labels" = NULL, "inputs" = NULL,
+	"changes" = NULL, "image" = NULL, "cause" = NULL, "guard" = NULL, "checksum" = 0, "chain" = 0
+WHERE "id" = ?1 AND "operation" <> '__purge'
+
+-- name: is_tombstone
+-- The condition on an event t that it ends the log of a record that was purged before ?2.
+t."operation" = '__purge' AND t."n" > 0 AND t."occurred_at" < ?2
+	AND NOT EXISTS (SELECT 1 FROM {M} AS r WHERE r."id" = t."id")
+	AND NOT EXISTS (SELECT 1 FROM {M_events} AS l WHERE l."id" = t."id" AND (l."rev", l."n") > (t."rev", t."n"))
+
+-- name: tombstones
+SELECT {event} FROM {M_events} AS t WHERE t."id" > ?1 AND {is_tombstone} ORDER BY t."id" LIMIT ?3 + 0
+
+-- name: forget_mark
+UPDATE {M_events} AS t SET "operation" = '__forget' WHERE t."id" = ?1 AND {is_tombstone}
+
+-- name: forget_others
+DELETE FROM {M_events} WHERE "id" = ?1 AND "operation" <> '__forget'
+
+-- name: forget_last
+DELETE FROM {M_events} WHERE "id" = ?1
+
+-- name: orphans
+-- Ids behind ?1 that have events, and no row.
+SELECT DISTINCT e."id" FROM {M_events} AS e WHERE e."id" > ?1 AND NOT EXISTS (SELECT 1 FROM {M} AS r WHERE r."id" = e."id")
+	AND NOT EXISTS (SELECT 1 FROM {M_events} AS p WHERE p."id" = e."id" AND p."operation" = '__purge' AND p."n" > 0) ORDER BY e."id" LIMIT ?2 + 0

@@ -12,16 +12,16 @@ import (
 // statements are the texts that do not depend on a call. They are built once
 // per table; sessions prepare them at their first use.
 type statements struct {
-	row, rowLocked                                                     string
-	history, request, requestOfMachine, log, logIsAhead, logLag        string
-	recordN                                                            string
-	requestIsKnown, placeInBatchIsKnown, rowExists, logExists, rowIsAt string
-	some                                                               string // ids, an array
-	orphans                                                            string // after, limit
-	insert                                                             string // the row's columns, chain
-	ask                                                                string // the columns of the outbox
-	due, dueEffects, fresh, again, claim, settle, postpone, waiting    string
-	number, putNumber                                                  string
+	row, rowLocked                                                                                                          string
+	history, request, requestOfMachine, log, logIsAhead, logLag                                                             string
+	recordN                                                                                                                 string
+	requestIsKnown, placeInBatchIsKnown, rowExists, logExists, rowIsAt                                                      string
+	some                                                                                                                    string // ids, an array
+	insert                                                                                                                  string // the row's columns, chain
+	ask                                                                                                                     string // the columns of the outbox
+	due, dueEffects, fresh, again, claim, settle, postpone, waiting                                                         string
+	number, putNumber                                                                                                       string
+	restore, unchain, edit, purgeRow, purgeEvents, purgeContents, tombstones, forgetMark, forgetOthers, forgetLast, orphans string
 }
 
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
@@ -75,19 +75,17 @@ func (t *table) statement(format string, args ...any) string {
 // build writes all texts that are known now.
 func (t *table) build() {
 	s := t.schema
-	row := []string{"id", "state", "rev", "created_at", "updated_at"}
+	row, sets := []string{"id", "state", "rev", "created_at", "updated_at"}, ""
 	for i := range s.Columns {
 		row = append(row, s.Columns[i].Stored)
+		sets += ", " + quote(s.Columns[i].Stored) + " = " + t.mark() + strconv.Itoa(len(row))
 	}
-	rows, events := t.part(""), t.part("_events")
 	t.same, t.works = t.checked(), t.worksOf()
-	t.name, t.columns, t.order = rows, quoted(row), t.dialect.ordered()
-	t.reads = t.columns + `, "_chain"`
+	t.name, t.reads, t.order = t.part(""), quoted(append(row, "_chain")), t.dialect.ordered()
 	t.fixed = nil
 	if t.writes = t.postgresWrites(); t.dialect.writers() == 1 {
 		t.writes = t.sqliteWrites()
 	}
-	limit := t.dialect.limit("?")
 	t.sql = statements{
 		row: t.keep("row", nil), rowLocked: t.keep("row_locked", nil), recordN: t.keep("record_n", nil),
 		history: t.keep("history", nil), request: t.keep("request", nil), requestOfMachine: t.keep("request_of_machine", nil),
@@ -96,13 +94,15 @@ func (t *table) build() {
 		log: t.keep("log", nil), logLag: t.keep("log_lag", nil),
 		logIsAhead: t.keep("log_is_ahead", map[string]string{"EVENTS": literal(s.Table + "_events")}),
 		some:       t.keep("some", nil),
-		orphans: t.statement(`SELECT DISTINCT "id" FROM %[1]s WHERE "id" > ? AND NOT EXISTS (SELECT 1 FROM %[2]s WHERE %[2]s."id" = %[1]s."id")
-			AND NOT EXISTS (SELECT 1 FROM %[1]s AS p WHERE p."id" = %[1]s."id" AND p."operation" = '__purge' AND p."n" > 0) ORDER BY "id"%[3]s`, events, rows, limit),
-		insert: t.keep("insert", map[string]string{"VALUES": t.numbers(len(row) + 1)}),
-		ask:    t.keep("ask", nil),
-		due:    t.keep("due", nil), dueEffects: t.keep("due_effects", nil), fresh: t.keep("fresh", nil), again: t.keep("again", nil),
+		insert:     t.keep("insert", map[string]string{"VALUES": t.numbers(len(row) + 1)}),
+		ask:        t.keep("ask", nil),
+		due:        t.keep("due", nil), dueEffects: t.keep("due_effects", nil), fresh: t.keep("fresh", nil), again: t.keep("again", nil),
 		claim: t.keep("claim", nil), settle: t.keep("settle", nil), postpone: t.keep("postpone", nil), waiting: t.keep("waiting", nil),
 		number: t.keep("number", nil), putNumber: t.keep("put_number", nil),
+		restore: t.keep("restore", map[string]string{"SETS": sets}), unchain: t.keep("unchain", nil), edit: t.keep("edit", nil),
+		purgeRow: t.keep("purge_row", nil), purgeEvents: t.keep("purge_events", nil), purgeContents: t.keep("purge_contents", nil),
+		tombstones: t.keep("tombstones", nil), forgetMark: t.keep("forget_mark", nil), forgetOthers: t.keep("forget_others", nil),
+		forgetLast: t.keep("forget_last", nil), orphans: t.keep("orphans", nil),
 	}
 }
 

@@ -19,8 +19,7 @@ type table struct {
 	dialect Dialect
 	schema  *driver.Schema
 	name    string // quoted
-	columns string // quoted, of a whole row
-	reads   string // the same and the chain
+	reads   string // quoted: the columns of a whole row and the chain
 	order   logOrder
 	sql     statements
 	same    string // ends a condition: see checked; empty: not needed, or not known yet

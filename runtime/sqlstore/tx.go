@@ -313,19 +313,22 @@ func (x *txn) logged(w *driver.Write, text string, args []any) error {
 
 // insert writes a new row with its chain; 0: the log has it.
 func (x *txn) insert(w *driver.Write, chain uint32) error {
-	row := w.Row
-	args := make([]any, 0, 6+len(row.Values))
-	args = append(args, row.ID, row.State, row.Rev, x.t.bind(row.CreatedAt), x.t.bind(row.UpdatedAt))
-	for _, v := range row.Values {
-		args = append(args, x.t.bind(v))
-	}
-	switch n, err := x.change(x.t.sql.insert, append(args, int64(chain))...); {
+	switch n, err := x.change(x.t.sql.insert, append(x.rowArgs(w.Row), int64(chain))...); {
 	case err != nil:
 		return x.explain(w, err, true)
 	case n != 1:
 		return x.t.blame(w, nil)
 	}
 	return nil
+}
+
+// rowArgs are the columns of a row.
+func (x *txn) rowArgs(row *driver.Row) []any {
+	args := append(make([]any, 0, 6+len(row.Values)), row.ID, row.State, row.Rev, x.t.bind(row.CreatedAt), x.t.bind(row.UpdatedAt))
+	for _, v := range row.Values {
+		args = append(args, x.t.bind(v))
+	}
+	return args
 }
 
 func (x *txn) move(w *driver.Write) error {
