@@ -16,11 +16,11 @@ import (
 // so its request was new. After an error of the database no question is asked: the
 // first one returns it.
 func (x *txn) explain(w *driver.Write, cause error, logged bool) error {
-	sql, id, e := &x.t.sql, w.Prev.ID, &w.Event
+	id, e := w.Prev.ID, &w.Event
 	if !logged && e.RequestID != "" {
-		taken, err := x.found(sql.requestIsKnown, id, e.RequestID)
+		taken, err := x.found(x.t.text("request_is_known"), id, e.RequestID)
 		if err == nil && !taken && e.RequestN >= 0 {
-			taken, err = x.found(sql.placeInBatchIsKnown, e.RequestID, e.RequestN)
+			taken, err = x.found(x.t.text("place_in_batch_is_known"), e.RequestID, e.RequestN)
 		}
 		if err != nil {
 			return err
@@ -30,9 +30,9 @@ func (x *txn) explain(w *driver.Write, cause error, logged bool) error {
 		}
 	}
 	if w.Prev.Rev == 0 {
-		taken, err := x.found(sql.rowExists, id)
+		taken, err := x.found(x.t.text("row_exists"), id)
 		if err == nil && !taken && !logged {
-			taken, err = x.found(sql.logExists, id)
+			taken, err = x.found(x.t.text("log_exists"), id)
 		}
 		if err != nil {
 			return err
@@ -41,7 +41,7 @@ func (x *txn) explain(w *driver.Write, cause error, logged bool) error {
 			return driver.ErrIDTaken
 		}
 	} else {
-		held, err := x.found(sql.rowIsAt, id, w.Prev.Rev, w.PrevState)
+		held, err := x.found(x.t.text("row_is_at"), id, w.Prev.Rev, w.PrevState)
 		if err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (x *txn) unmoved(w *driver.Write) (bool, error) {
 	if x.alone || w.Row == nil {
 		return false, nil
 	}
-	row, err := x.one(x.t.sql.rowLocked, w.Prev.ID)
+	row, err := x.one(x.t.text("row_locked"), w.Prev.ID)
 	if errors.Is(err, driver.ErrNotFound) {
 		return false, nil
 	}
@@ -110,7 +110,7 @@ func (r *reader) learn(ws []*driver.Write) ([]*driver.Write, error) {
 		return ws, nil
 	}
 	stored := map[string]driver.Row{}
-	err := r.each(r.t.sql.some, []any{ids.end()}, func(rows Rows) error {
+	err := r.each(r.t.text("some"), []any{ids.end()}, func(rows Rows) error {
 		row, err := r.t.rowOf(rows)
 		stored[row.ID] = row
 		return err

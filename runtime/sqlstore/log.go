@@ -38,7 +38,7 @@ func (r *reader) Log(after driver.Cursor, limit int) ([]driver.Entry, error) {
 		}
 	}
 	var list []driver.Entry
-	err := r.each(r.t.sql.log, append(args[:len(args):len(args)], unlimited(limit)), func(rows Rows) error {
+	err := r.each(r.t.text("log"), append(args[:len(args):len(args)], unlimited(limit)), func(rows Rows) error {
 		var place string
 		e, err := r.t.eventOf(rows, &place)
 		list = append(list, driver.Entry{Event: e, Cursor: o.cursor(place, &e)})
@@ -52,10 +52,10 @@ func (r *reader) Log(after driver.Cursor, limit int) ([]driver.Entry, error) {
 
 // Lag returns what the log holds back, and who has the oldest transaction.
 func (r *reader) Lag() (l driver.Lag, err error) {
-	if r.t.sql.logLag == "" {
+	if r.t.text("log_lag") == "" {
 		return l, nil
 	}
-	err = r.each(r.t.sql.logLag, nil, func(rows Rows) error { return rows.Scan(&l.Since, &l.By) })
+	err = r.each(r.t.text("log_lag"), nil, func(rows Rows) error { return rows.Scan(&l.Since, &l.By) })
 	return l, err
 }
 
@@ -64,7 +64,7 @@ func (r *reader) Lag() (l driver.Lag, err error) {
 // would be passed over without a word.
 func (r *reader) logIsWhole(o *logOrder, after driver.Cursor, args []any) error {
 	var ahead, cursor bool
-	err := r.each(r.t.sql.logIsAhead, args[:1], func(rows Rows) error { return rows.Scan(&ahead, &cursor) })
+	err := r.each(r.t.text("log_is_ahead"), args[:1], func(rows Rows) error { return rows.Scan(&ahead, &cursor) })
 	switch {
 	case err != nil:
 		return err

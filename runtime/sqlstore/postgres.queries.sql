@@ -16,14 +16,14 @@
 -- batch lack is NULL instead of an array: unnest fills it up. So is, in each write, the time of an event that
 -- is the row's, an empty reason, and the place of a request that belongs to the record alone.
 
--- name: event
+-- part: event
 "id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_id", "request_n",
 "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "checksum", "chain"
 
 ------------------------------------------------------------------------------------------------
 -- Writes
 
--- name: move
+-- write: move
 -- Moves records: each row at the revision and in the state that was decided on, then its effects, then
 -- its event. Of a record that is elsewhere nothing is returned. There is one text for each operation; one for what
 -- any operation may change; and one for a batch of any operations. The last two have a bit for each column in "changed".
@@ -43,24 +43,24 @@ SELECT i."id", i."rev" + 1, 0, i."operation", i."name", i."from_state", i."to_st
 FROM w AS i WHERE {SAME}
 RETURNING "id"
 
--- name: log_position
+-- part: log_position
 -- A transaction that may see what was committed after it began has an older number than the
 -- record's last event: then the event takes that one's, so that the log stays in order.
 CASE WHEN $1 THEN greatest(pg_current_xact_id(), (SELECT e."xid" FROM {M_events} AS e WHERE e."id" = i."id"
 	ORDER BY e."rev" DESC, e."n" DESC LIMIT 1)) ELSE pg_current_xact_id() END
 
--- name: one
+-- part: one
 (SELECT {CELLS})
 
--- name: many
+-- part: many
 -- LIMIT hides from the planner how long the batch is: it keeps one plan, which finds each record by an index.
 (SELECT * FROM unnest({ARRAYS}) AS i({NAMES}) LIMIT {LAST}::bigint)
 
--- name: many_unlocked
+-- part: many_unlocked
 -- A batch passes over records that another transaction has locked: they go alone, and wait while they hold nothing.
 MATERIALIZED (SELECT i.* FROM {many} AS i JOIN {M} AS r ON r."id" = i."id" AND r."rev" = i."rev" FOR NO KEY UPDATE OF r SKIP LOCKED)
 
--- name: asks
+-- part: asks
 -- What a step asks for goes into the outbox. Left out, as is the next part, where no operation has an effect.
 ,
 o AS (
@@ -69,19 +69,19 @@ o AS (
 		json_to_recordset(i."effects") AS x("n" bigint, "effect" text, "key" text, "attempts" bigint, "due" timestamptz, "last_error" text)
 )
 
--- name: leaves
+-- part: leaves
 -- The effect of the revision that is left is of no more use.
 ,
 d AS (DELETE FROM {M_outbox} AS x USING w AS i WHERE i."leave" AND x."id" = i."id" AND x."rev" = i."rev" AND x."n" = 0)
 
--- name: create
+-- write: create
 -- Makes a record. One whose id, request or place is taken is no error but no row.
 WITH i AS {one},
 r AS (INSERT INTO {M} ({ROW}) SELECT {NEW} FROM i ON CONFLICT DO NOTHING RETURNING "id"),
 w AS (SELECT i.* FROM i JOIN r ON r."id" = i."id"){ASKS}
 {create_event}
 
--- name: create_many
+-- write: create_many
 -- Makes records. What is known to be taken is left out before, and so is what another one is about
 -- to take; what is taken by others at the same time fails the statement. OFFSET 0 makes the
 -- planner look for each record by an index. {FREE} is one NOT EXISTS for each unique rule.
@@ -94,7 +94,7 @@ r AS (INSERT INTO {M} ({ROW}) SELECT {NEW} FROM i RETURNING "id"),
 w AS (SELECT i.* FROM i JOIN r ON r."id" = i."id"){ASKS}
 {create_event}
 
--- name: create_event
+-- part: create_event
 -- Only a row that is there gets its event: a trigger of the user's may suppress one.
 INSERT INTO {M_events} ({event}, "xid")
 SELECT i."id", 1, 0, i."operation", i."name", NULL, i."to_state", coalesce(i."occurred_at", i."updated_at"), i."actor",
@@ -103,12 +103,12 @@ SELECT i."id", 1, 0, i."operation", i."name", NULL, i."to_state", coalesce(i."oc
 FROM w AS i WHERE {SAME}
 RETURNING "id"
 
--- name: try_places
+-- part: try_places
 -- The places of unique rules that a new record takes: those that nobody has are locked.
 AND (SELECT bool_and(pg_try_advisory_xact_lock(hashtextextended(concat_ws(' ', '{M}'::regclass::oid, 'place', k), 0)))
 	FROM unnest(i."places"::int[]) AS n(k)) IS NOT FALSE
 
--- name: record
+-- write: record
 -- Appends an event that moves nothing; its number n was asked for before, under the row's lock.
 INSERT INTO {M_events} ({event}, "xid")
 SELECT i."id", i."rev", i."n", i."operation", i."name", i."from_state", i."to_state", i."occurred_at", i."actor", i."reason", i."request_id", i."request_n",
@@ -200,7 +200,7 @@ FROM (SELECT "occurred_at" FROM {M_events} WHERE "xid" >= (SELECT x FROM oldest)
 ------------------------------------------------------------------------------------------------
 -- The outbox, and numbers of groups
 
--- name: delivery
+-- part: delivery
 "id", "rev", "n", "effect", "key", "attempts", "due", "last_error"
 
 -- name: due
@@ -276,7 +276,7 @@ UPDATE {M_events} SET "operation" = '__purged', "name" = '__purged', "actor" = '
 	"changes" = NULL, "image" = NULL, "cause" = NULL, "guard" = NULL, "checksum" = 0, "chain" = 0
 WHERE "id" = $1 AND "operation" <> '__purge' AND {SAME}
 
--- name: is_tombstone
+-- part: is_tombstone
 -- The condition on an event t that it ends the log of a record that was purged before $2.
 t."operation" = '__purge' AND t."n" > 0 AND t."occurred_at" < $2
 	AND NOT EXISTS (SELECT 1 FROM {M} AS r WHERE r."id" = t."id")

@@ -89,7 +89,7 @@ func TestPlanOfTombstones(t *testing.T) {
 	if _, err := s.conn.ExecContext(t.Context(), `ALTER TABLE parcel_events DISABLE TRIGGER USER; INSERT INTO parcel_events
 		("id", "rev", "n", "operation", "name", "to_state", "occurred_at", "actor", "reason", "request_n", "fingerprint", "version", "checksum", "chain")
 		SELECT 'p' || i, 1, 0, 'register', 'register', 'waiting', now(), '', '', -1, '', 1, 0, 0 FROM generate_series(1, 5000) AS i;
-		ANALYZE parcel_events; SET plan_cache_mode = force_generic_plan; PREPARE buried AS `+tab.sql.tombstones); err != nil {
+		ANALYZE parcel_events; SET plan_cache_mode = force_generic_plan; PREPARE buried AS `+tab.text("tombstones")); err != nil {
 		t.Fatal(err)
 	}
 	plan := strings.Join(texts("EXPLAIN EXECUTE buried('p', now(), 10)"), "\n")

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	_ "embed"
 	"maps"
+	"strconv"
 	"strings"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -14,21 +15,31 @@ var (
 	//go:embed sqlite.queries.sql
 	sqliteQueries string
 
-	queries = map[string]map[string]string{"postgres": queriesOf(postgresQueries), "sqlite": queriesOf(sqliteQueries)}
+	queryFiles = map[string]*queryFile{"postgres": queriesOf(postgresQueries), "sqlite": queriesOf(sqliteQueries)}
 )
 
-// queriesOf cuts a file at its lines "-- name: x" and leaves its comments out.
-func queriesOf(file string) map[string]string {
-	list, name := map[string]string{}, ""
+// queryFile are the queries of a file.
+type queryFile struct {
+	texts map[string]string
+	sent  []string // the names of those that a machine has one of
+}
+
+// queriesOf cuts a file at its lines "-- name: x", "-- write: x" and "-- part: x", and leaves its comments out.
+func queriesOf(file string) *queryFile {
+	list, name := &queryFile{texts: map[string]string{}}, ""
 	for line := range strings.Lines(file) {
-		if word, ok := strings.CutPrefix(line, "-- name: "); ok {
-			name = strings.TrimSpace(word)
-		} else if !strings.HasPrefix(line, "--") {
-			list[name] += line
+		kind, word, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		switch {
+		case kind == "-- name", kind == "-- write", kind == "-- part":
+			if name = word; kind == "-- name" {
+				list.sent = append(list.sent, name)
+			}
+		case !strings.HasPrefix(line, "--"):
+			list.texts[name] += line
 		}
 	}
-	for name, text := range list {
-		list[name] = strings.TrimRight(text, "\n")
+	for name, text := range list.texts {
+		list.texts[name] = strings.TrimRight(text, "\n")
 	}
 	return list
 }
@@ -63,17 +74,25 @@ func expanded(queries map[string]string, name string, made map[string]string) st
 	return b.String()
 }
 
-// query returns a query for the machine. made are the words that only this one has.
+// query returns a query for the machine. made are the words of one operation.
 func (t *table) query(name string, made map[string]string) string {
 	all := map[string]string{
 		"M": t.name, "M_events": t.part("_events"), "M_outbox": t.part("_outbox"), "M_groups": t.part("_groups"),
-		"ROW": t.reads, "SAME": "true",
+		"ROW": t.reads, "SAME": "true", "EVENTS": literal(t.schema.Table + "_events"),
+		"VALUES": t.mark() + "1", "SETS": "",
+	}
+	const own = 5 // columns before those of the specification
+	for i := range own + len(t.schema.Columns) {
+		all["VALUES"] += ", " + t.mark() + strconv.Itoa(i+2)
+	}
+	for i := range t.schema.Columns {
+		all["SETS"] += ", " + quote(t.schema.Columns[i].Stored) + " = " + t.mark() + strconv.Itoa(own+i+1)
 	}
 	if same := strings.TrimPrefix(t.same, " AND "); same != "" {
 		all["SAME"] = same
 	}
 	maps.Copy(all, made)
-	return expanded(queries[t.dialect.Name()], name, all)
+	return expanded(queryFiles[t.dialect.Name()].texts, name, all)
 }
 
 // Query is a statement that a store sends.
@@ -95,16 +114,23 @@ func (t *table) queries() (list []Query) {
 	for _, x := range t.writes.all {
 		list = append(list, Query{x.name, x.text().text})
 	}
-	return append(list, t.fixed...)
+	for _, name := range queryFiles[t.dialect.Name()].sent {
+		list = append(list, Query{name, t.text(name)})
+	}
+	return list
 }
 
-// keep returns a query that has one text, and keeps it for queries; nothing where the database has no such query.
-func (t *table) keep(name string, made map[string]string) string {
-	if _, has := queries[t.dialect.Name()][name]; !has {
-		return ""
+// text returns a query that the machine has one of; nothing where the database needs no such query.
+func (t *table) text(name string) string {
+	t.mu.RLock()
+	text, known := t.texts[name]
+	t.mu.RUnlock()
+	if _, has := queryFiles[t.dialect.Name()].texts[name]; has && !known {
+		text = t.query(name, nil)
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.texts[name] = text
 	}
-	text := t.query(name, made)
-	t.fixed = append(t.fixed, Query{name, text})
 	return text
 }
 

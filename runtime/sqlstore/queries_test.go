@@ -45,10 +45,11 @@ func machines(t *testing.T, d Dialect) []*driver.Schema {
 }
 
 // What is sent for a machine is what the golden files show, for a reader to judge.
-func TestQueriesOfLifecycle(t *testing.T) {
+func TestTextsOfAMachine(t *testing.T) {
 	t.Parallel()
 	for _, d := range []Dialect{SQLite(), Postgres()} {
-		list, err := Queries(d, machines(t, d)[0])
+		s := machines(t, d)[0]
+		list, err := Queries(d, s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +57,7 @@ func TestQueriesOfLifecycle(t *testing.T) {
 		for _, q := range list {
 			fmt.Fprintf(&b, "-- name: %s\n%s;\n\n", q.Name, q.Text)
 		}
-		path := filepath.Join("testdata", "lifecycle."+d.Name()+".queries.sql")
+		path := filepath.Join("testdata", s.Machine+"."+d.Name()+".queries.sql")
 		if *update {
 			if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
 				t.Fatal(err)
@@ -119,11 +120,12 @@ func TestEachQueryHasACaller(t *testing.T) {
 		code.Write(text)
 	}
 	asked := map[string]bool{}
-	for _, m := range regexp.MustCompile(`\b(?:t\.(?:query|keep|finishText)\("(\w+)"|"\{(\w+)\}")`).FindAllStringSubmatch(code.String(), -1) {
+	for _, m := range regexp.MustCompile(`(?:\b(?:query|text|finishText)\("(\w+)"|"\{(\w+)\}")`).FindAllStringSubmatch(code.String(), -1) {
 		asked[m[1]+m[2]] = true
 	}
 	known := map[string]bool{}
-	for dialect, list := range queries {
+	for dialect, file := range queryFiles {
+		list := file.texts
 		inner := map[string]bool{}
 		for _, text := range list {
 			for _, m := range regexp.MustCompile(`\{([a-z]\w*)\}`).FindAllStringSubmatch(text, -1) {
@@ -147,7 +149,7 @@ func TestEachQueryHasACaller(t *testing.T) {
 // does not take its place.
 func TestExpanded(t *testing.T) {
 	t.Parallel()
-	list := queriesOf("-- about\n-- name: row\n-- a comment\nSELECT {names} FROM {M}\n\n-- name: names\n\"id\",\n\"rev\"\n\n---------\n-- name: none\n{LIST}\n")
+	list := queriesOf("-- about\n-- name: row\n-- a comment\nSELECT {names} FROM {M}\n\n-- part: names\n\"id\",\n\"rev\"\n\n---------\n-- name: none\n{LIST}\n").texts
 	if got, want := expanded(list, "row", map[string]string{"M": "{names}", "names": "wrong"}), "SELECT \"id\",\n\"rev\" FROM \"id\",\n\"rev\""; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

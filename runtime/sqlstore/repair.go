@@ -41,7 +41,7 @@ func (x *txn) Restore(row *driver.Row, e *driver.Event) error {
 // replace changes a stored row in place: rows of others that refer to it must not
 // go with it.
 func (x *txn) replace(row *driver.Row) (int64, error) {
-	return x.change(x.t.sql.restore, x.rowArgs(row)...)
+	return x.change(x.t.text("restore"), x.rowArgs(row)...)
 }
 
 // repairFault gives an error of the database the words of the engine.
@@ -60,22 +60,22 @@ func (x *txn) repairFault(err error) error {
 func (x *txn) Purge(w *driver.Write) (bool, error) {
 	x.last = w
 	id := w.Prev.ID
-	waiting, err := x.found(x.t.sql.waiting, id)
+	waiting, err := x.found(x.t.text("waiting"), id)
 	if err != nil || waiting {
 		return false, err
 	}
 	if err := x.record(w); err != nil {
 		return false, err
 	}
-	n, err := x.change(x.t.sql.purgeRow, id, w.Prev.Rev, w.PrevState)
+	n, err := x.change(x.t.text("purge_row"), id, w.Prev.Rev, w.PrevState)
 	if err == nil && n != 1 {
 		return false, driver.ErrMoved
 	}
 	if err == nil {
-		_, err = x.change(x.t.sql.purgeEvents, id)
+		_, err = x.change(x.t.text("purge_events"), id)
 	}
 	if err == nil {
-		_, err = x.change(x.t.sql.purgeContents, id)
+		_, err = x.change(x.t.text("purge_contents"), id)
 	}
 	if err != nil {
 		return false, x.repairFault(fmt.Errorf("purge %q: %w", id, err))
@@ -85,22 +85,22 @@ func (x *txn) Purge(w *driver.Write) (bool, error) {
 
 // Tombstones returns the marks of records that were purged before a time.
 func (r *reader) Tombstones(after string, before time.Time, limit int) ([]driver.Event, error) {
-	return r.events(r.t.sql.tombstones, after, r.t.bind(before), unlimited(limit))
+	return r.events(r.t.text("tombstones"), after, r.t.bind(before), unlimited(limit))
 }
 
 // Forget removes what is left of a purged record in the order that the schema
 // allows: the mark says so, the other events, the mark.
 func (x *txn) Forget(id string, before time.Time) (bool, error) {
 	x.last = &driver.Write{Prev: driver.Ref{ID: id}, Event: driver.Event{ID: id}}
-	n, err := x.change(x.t.sql.forgetMark, id, x.t.bind(before))
+	n, err := x.change(x.t.text("forget_mark"), id, x.t.bind(before))
 	if err == nil && n == 0 {
 		return false, nil
 	}
 	if err == nil {
-		_, err = x.change(x.t.sql.forgetOthers, id)
+		_, err = x.change(x.t.text("forget_others"), id)
 	}
 	if err == nil {
-		_, err = x.change(x.t.sql.forgetLast, id)
+		_, err = x.change(x.t.text("forget_last"), id)
 	}
 	if err != nil {
 		return false, x.repairFault(fmt.Errorf("forget %q: %w", id, err))
@@ -115,7 +115,7 @@ func (x *txn) Redact(w *driver.Write, edited []driver.Event) (bool, error) {
 	if err := x.t.fits(w); err != nil {
 		return false, err
 	}
-	waiting, err := x.found(x.t.sql.waiting, w.Prev.ID)
+	waiting, err := x.found(x.t.text("waiting"), w.Prev.ID)
 	if err != nil || waiting {
 		return waiting, err
 	}
@@ -142,7 +142,7 @@ func (x *txn) erase(w *driver.Write, edited []driver.Event) error {
 			return err
 		}
 	}
-	if _, err := x.change(x.t.sql.unchain, w.Prev.ID); err != nil {
+	if _, err := x.change(x.t.text("unchain"), w.Prev.ID); err != nil {
 		return err // that of the log is another one now
 	}
 	return x.write(w)
@@ -156,7 +156,7 @@ func (x *txn) edit(e *driver.Event) error {
 			args = append(args, x.t.bind(c.value(e)))
 		}
 	}
-	n, err := x.change(x.t.sql.edit, append(args, int64(e.Chain), e.ID, e.Rev, e.N)...)
+	n, err := x.change(x.t.text("edit"), append(args, int64(e.Chain), e.ID, e.Rev, e.N)...)
 	if err == nil && n != 1 {
 		err = driver.ErrMoved
 	}

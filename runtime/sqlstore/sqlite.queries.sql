@@ -3,30 +3,30 @@
 -- of the store's: the event first, for the schema lets a row change only when the event of its new revision is
 -- there. Times are microseconds.
 
--- name: event
+-- part: event
 "id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_id", "request_n",
 "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "checksum", "chain"
 
 ------------------------------------------------------------------------------------------------
 -- Writes
 
--- name: values
+-- part: values
 ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21
 
--- name: log
+-- write: log
 -- The event of a creation or a move: ?1 id, ?2 rev, ?21 checksum. The row has the chain of its last
 -- event, or the log where others than the engine have written the row.
 INSERT INTO {M_events} ({event})
 VALUES ({values}, (coalesce(nullif((SELECT r."_chain" FROM {M} AS r WHERE r."id" = ?1), 0),
 	(SELECT p."chain" FROM {M_events} AS p WHERE p."id" = ?1 AND p."rev" = ?2 - 1 AND p."n" = 0), 0) * 16777619 + ?21) % 4294967296)
 
--- name: record
+-- write: record
 -- An event that moves nothing: ?3 its number, which was asked for before.
 INSERT INTO {M_events} ({event})
 VALUES ({values}, (coalesce((SELECT p."chain" FROM {M_events} AS p WHERE p."id" = ?1 AND p."rev" = ?2 AND p."n" = ?3 - 1), 0)
 	* 16777619 + ?21) % 4294967296)
 
--- name: move
+-- write: move
 -- Changes a row: ?1 id, ?2 rev, ?3 state, ?4 updated_at, ?5 checksum, ?6 chain or null, then the values.
 UPDATE {M} AS r SET "rev" = r."rev" + 1, "updated_at" = ?4{STATE}{SETS},
 	"_chain" = (CASE WHEN r."_chain" <> 0 THEN r."_chain" ELSE coalesce((SELECT p."chain" FROM {M_events} AS p
@@ -39,7 +39,7 @@ INSERT INTO {M} ({ROW}) VALUES ({VALUES})
 -- name: ask
 INSERT INTO {M_outbox} ({delivery}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 
--- name: leave
+-- write: leave
 -- The effect of the revision that is left is of no more use.
 DELETE FROM {M_outbox} WHERE "id" = ?1 AND "rev" = ?2 AND "n" = 0
 
@@ -91,7 +91,7 @@ SELECT 1 FROM {M} WHERE "id" = ?1 AND "rev" = ?2 AND "state" = ?3
 ------------------------------------------------------------------------------------------------
 -- The log of all records
 
--- name: log
+-- write: log
 SELECT {event}, CAST("seq" AS TEXT) FROM {M_events} WHERE "seq" > ?1 ORDER BY "seq" LIMIT ?2 + 0
 
 -- name: log_is_ahead
@@ -101,7 +101,7 @@ SELECT 0, ?1 > coalesce((SELECT max("seq") FROM "sqlite_sequence" WHERE "name" =
 ------------------------------------------------------------------------------------------------
 -- The outbox, and numbers of groups
 
--- name: delivery
+-- part: delivery
 "id", "rev", "n", "effect", "key", "attempts", "due", "last_error"
 
 -- name: due
@@ -177,7 +177,7 @@ UPDATE {M_events} SET "operation" = '__purged', "name" = '__purged', "actor" = '
 	"changes" = NULL, "image" = NULL, "cause" = NULL, "guard" = NULL, "checksum" = 0, "chain" = 0
 WHERE "id" = ?1 AND "operation" <> '__purge'
 
--- name: is_tombstone
+-- part: is_tombstone
 -- The condition on an event t that it ends the log of a record that was purged before ?2.
 t."operation" = '__purge' AND t."n" > 0 AND t."occurred_at" < ?2
 	AND NOT EXISTS (SELECT 1 FROM {M} AS r WHERE r."id" = t."id")

@@ -9,21 +9,6 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
-// statements are the texts that do not depend on a call. They are built once
-// per table; sessions prepare them at their first use.
-type statements struct {
-	row, rowLocked                                                                                                          string
-	history, request, requestOfMachine, log, logIsAhead, logLag                                                             string
-	recordN                                                                                                                 string
-	requestIsKnown, placeInBatchIsKnown, rowExists, logExists, rowIsAt                                                      string
-	some                                                                                                                    string // ids, an array
-	insert                                                                                                                  string // the row's columns, chain
-	ask                                                                                                                     string // the columns of the outbox
-	due, dueEffects, fresh, again, claim, settle, postpone, waiting                                                         string
-	number, putNumber                                                                                                       string
-	restore, unchain, edit, purgeRow, purgeEvents, purgeContents, tombstones, forgetMark, forgetOthers, forgetLast, orphans string
-}
-
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
@@ -72,47 +57,19 @@ func (t *table) statement(format string, args ...any) string {
 	return b.String()
 }
 
-// build writes all texts that are known now.
+// build begins the texts of the tables that are known now.
 func (t *table) build() {
 	s := t.schema
-	row, sets := []string{"id", "state", "rev", "created_at", "updated_at"}, ""
+	row := []string{"id", "state", "rev", "created_at", "updated_at"}
 	for i := range s.Columns {
 		row = append(row, s.Columns[i].Stored)
-		sets += ", " + quote(s.Columns[i].Stored) + " = " + t.mark() + strconv.Itoa(len(row))
 	}
 	t.same, t.works = t.checked(), t.worksOf()
 	t.name, t.reads, t.order = t.part(""), quoted(append(row, "_chain")), t.dialect.ordered()
-	t.fixed = nil
+	t.texts = map[string]string{}
 	if t.writes = t.postgresWrites(); t.dialect.writers() == 1 {
 		t.writes = t.sqliteWrites()
 	}
-	t.sql = statements{
-		row: t.keep("row", nil), rowLocked: t.keep("row_locked", nil), recordN: t.keep("record_n", nil),
-		history: t.keep("history", nil), request: t.keep("request", nil), requestOfMachine: t.keep("request_of_machine", nil),
-		requestIsKnown: t.keep("request_is_known", nil), placeInBatchIsKnown: t.keep("place_in_batch_is_known", nil),
-		rowExists: t.keep("row_exists", nil), logExists: t.keep("log_exists", nil), rowIsAt: t.keep("row_is_at", nil),
-		log: t.keep("log", nil), logLag: t.keep("log_lag", nil),
-		logIsAhead: t.keep("log_is_ahead", map[string]string{"EVENTS": literal(s.Table + "_events")}),
-		some:       t.keep("some", nil),
-		insert:     t.keep("insert", map[string]string{"VALUES": t.numbers(len(row) + 1)}),
-		ask:        t.keep("ask", nil),
-		due:        t.keep("due", nil), dueEffects: t.keep("due_effects", nil), fresh: t.keep("fresh", nil), again: t.keep("again", nil),
-		claim: t.keep("claim", nil), settle: t.keep("settle", nil), postpone: t.keep("postpone", nil), waiting: t.keep("waiting", nil),
-		number: t.keep("number", nil), putNumber: t.keep("put_number", nil),
-		restore: t.keep("restore", map[string]string{"SETS": sets}), unchain: t.keep("unchain", nil), edit: t.keep("edit", nil),
-		purgeRow: t.keep("purge_row", nil), purgeEvents: t.keep("purge_events", nil), purgeContents: t.keep("purge_contents", nil),
-		tombstones: t.keep("tombstones", nil), forgetMark: t.keep("forget_mark", nil), forgetOthers: t.keep("forget_others", nil),
-		forgetLast: t.keep("forget_last", nil), orphans: t.keep("orphans", nil),
-	}
-}
-
-// numbers lists parameters from the first to the n-th.
-func (t *table) numbers(n int) string {
-	list := make([]string, n)
-	for i := range list {
-		list[i] = t.mark() + strconv.Itoa(i+1)
-	}
-	return strings.Join(list, ", ")
 }
 
 // states writes the condition on the state. The words are literals in the

@@ -2,10 +2,6 @@ package sqlstore
 
 import (
 	"flag"
-	"fmt"
-	"os"
-	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -25,34 +21,6 @@ func parcels(t *testing.T, d Dialect) *table {
 		t.Fatal(err)
 	}
 	return tab
-}
-
-// The statements that do not depend on a call are what the golden files show, for
-// a reader to judge against the schema and its indexes.
-func TestTextsOfAMachine(t *testing.T) {
-	t.Parallel()
-	for _, d := range []Dialect{SQLite(), Postgres()} {
-		var b strings.Builder
-		texts := reflect.ValueOf(parcels(t, d).sql)
-		for i := range texts.NumField() {
-			if text := texts.Field(i).String(); text != "" {
-				fmt.Fprintf(&b, "-- %s\n%s;\n\n", texts.Type().Field(i).Name, text)
-			}
-		}
-		path := filepath.Join("testdata", "parcel."+d.Name()+".sql")
-		if *update {
-			if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), b.String()); diff != "" {
-			t.Errorf("%s: statements (-want +got; make them anew with -update and look at them):\n%s", d.Name(), diff)
-		}
-	}
 }
 
 // A query says to SQLite which of its conditions hold for few rows, and which

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -21,11 +22,11 @@ type table struct {
 	name    string // quoted
 	reads   string // quoted: the columns of a whole row and the chain
 	order   logOrder
-	sql     statements
 	same    string // ends a condition: see checked; empty: not needed, or not known yet
 
 	writes   *writeTexts
-	fixed    []Query           // see keep
+	mu       sync.RWMutex
+	texts    map[string]string // of queries that have one: see text
 	computed map[string]string // what is worked out of a row, for indexes -> the column, quoted: see settle
 	works    []worked          // the same, for writes
 }

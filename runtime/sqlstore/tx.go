@@ -168,7 +168,7 @@ func (x *txn) hold(id string) (driver.Row, error) {
 	if err := x.asks(x.t.record(id)); err != nil {
 		return driver.Row{}, err
 	}
-	return x.one(x.t.sql.rowLocked, id)
+	return x.one(x.t.text("row_locked"), id)
 }
 
 // Request returns the events that carry the request id. Where the request is of
@@ -278,7 +278,7 @@ func (x *txn) record(w *driver.Write) error {
 			return err
 		}
 	}
-	n, held, err := x.integer(x.t.sql.recordN, id, rev, w.PrevState)
+	n, held, err := x.integer(x.t.text("record_n"), id, rev, w.PrevState)
 	if err != nil {
 		return err
 	}
@@ -313,7 +313,7 @@ func (x *txn) logged(w *driver.Write, text string, args []any) error {
 
 // insert writes a new row with its chain; 0: the log has it.
 func (x *txn) insert(w *driver.Write, chain uint32) error {
-	switch n, err := x.change(x.t.sql.insert, append(x.rowArgs(w.Row), int64(chain))...); {
+	switch n, err := x.change(x.t.text("insert"), append(x.rowArgs(w.Row), int64(chain))...); {
 	case err != nil:
 		return x.explain(w, err, true)
 	case n != 1:
@@ -346,7 +346,7 @@ func (x *txn) ask(list []driver.Delivery) error {
 		for i := range outboxColumns {
 			args[i] = x.t.bind(outboxColumns[i].value(&list[j]))
 		}
-		if n, err := x.change(x.t.sql.ask, args...); err != nil || n != 1 {
+		if n, err := x.change(x.t.text("ask"), args...); err != nil || n != 1 {
 			return x.t.fault("ask for effect "+list[j].Effect, err)
 		}
 	}
@@ -471,7 +471,7 @@ func (x *txn) NextNumber(q driver.PeerQuery) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	last, _, err := x.integer(x.t.sql.number, q.Name, key)
+	last, _, err := x.integer(x.t.text("number"), q.Name, key)
 	if err != nil {
 		return 0, err
 	}
@@ -491,7 +491,7 @@ func (x *txn) NextNumber(q driver.PeerQuery) (int64, error) {
 	if last == math.MaxInt64 {
 		return 0, nil
 	}
-	if _, err := x.change(x.t.sql.putNumber, q.Name, key, last+1); err != nil {
+	if _, err := x.change(x.t.text("put_number"), q.Name, key, last+1); err != nil {
 		return 0, x.t.fault("count the sequence "+q.Name+" up", err)
 	}
 	return last + 1, nil
@@ -500,10 +500,10 @@ func (x *txn) NextNumber(q driver.PeerQuery) (int64, error) {
 // Claim gives deliveries of an effect to its caller, fresh ones first. Their rows are locked before they change;
 // where the server can, those that are locked already are passed over.
 func (x *txn) Claim(effect string, now, until time.Time, limit int) ([]driver.Delivery, error) {
-	list, err := x.deliveries(x.t.sql.fresh, effect, x.t.bind(now), unlimited(limit))
+	list, err := x.deliveries(x.t.text("fresh"), effect, x.t.bind(now), unlimited(limit))
 	if err == nil && (limit <= 0 || len(list) < limit) {
 		var again []driver.Delivery
-		again, err = x.deliveries(x.t.sql.again, effect, x.t.bind(now), unlimited(limit-len(list)))
+		again, err = x.deliveries(x.t.text("again"), effect, x.t.bind(now), unlimited(limit-len(list)))
 		list = append(list, again...)
 	}
 	if err != nil {
@@ -512,7 +512,7 @@ func (x *txn) Claim(effect string, now, until time.Time, limit int) ([]driver.De
 	for i := range list {
 		d := &list[i]
 		d.Claim(until)
-		if _, err := x.change(x.t.sql.claim, d.Attempts, x.t.bind(until), d.ID, d.Rev, d.N); err != nil {
+		if _, err := x.change(x.t.text("claim"), d.Attempts, x.t.bind(until), d.ID, d.Rev, d.N); err != nil {
 			return nil, err
 		}
 	}
@@ -521,12 +521,12 @@ func (x *txn) Claim(effect string, now, until time.Time, limit int) ([]driver.De
 
 // Settle removes a delivery.
 func (x *txn) Settle(id string, rev, n int64, attempt int) (bool, error) {
-	count, err := x.change(x.t.sql.settle, id, rev, n, attempt)
+	count, err := x.change(x.t.text("settle"), id, rev, n, attempt)
 	return count > 0, err
 }
 
 // Postpone notes a failed attempt.
 func (x *txn) Postpone(id string, rev, n int64, attempt int, due time.Time, lastError string) (bool, error) {
-	count, err := x.change(x.t.sql.postpone, x.t.bind(due), lastError, id, rev, n, attempt)
+	count, err := x.change(x.t.text("postpone"), x.t.bind(due), lastError, id, rev, n, attempt)
 	return count > 0, err
 }
