@@ -31,7 +31,10 @@ func queriesOf(file string) *queryFile {
 		kind, word, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		switch {
 		case kind == "-- name", kind == "-- write", kind == "-- part":
-			if name = word; kind == "-- name" {
+			if name = word; list.texts[name] != "" {
+				panic("sqlstore: there are two queries of the name " + name)
+			}
+			if kind == "-- name" {
 				list.sent = append(list.sent, name)
 			}
 		case !strings.HasPrefix(line, "--"):

@@ -156,6 +156,14 @@ func TestExpanded(t *testing.T) {
 	if got := expanded(list, "none", map[string]string{"LIST": ""}); got != "" {
 		t.Errorf("got %q", got)
 	}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("two queries of one name are taken together")
+			}
+		}()
+		queriesOf("-- name: a\nA\n-- part: a\nB\n")
+	}()
 	for _, made := range []map[string]string{{"LIST": "{nothing}"}, {"LIST": "{NOTHING}"}, nil} {
 		func() {
 			defer func() {

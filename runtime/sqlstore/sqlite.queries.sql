@@ -13,7 +13,7 @@
 -- part: values
 ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21
 
--- write: log
+-- write: log_step
 -- The event of a creation or a move: ?1 id, ?2 rev, ?21 checksum. The row has the chain of its last
 -- event, or the log where others than the engine have written the row.
 INSERT INTO {M_events} ({event})
@@ -91,7 +91,7 @@ SELECT 1 FROM {M} WHERE "id" = ?1 AND "rev" = ?2 AND "state" = ?3
 ------------------------------------------------------------------------------------------------
 -- The log of all records
 
--- write: log
+-- name: log
 SELECT {event}, CAST("seq" AS TEXT) FROM {M_events} WHERE "seq" > ?1 ORDER BY "seq" LIMIT ?2 + 0
 
 -- name: log_is_ahead

@@ -212,7 +212,7 @@ func (x *txn) write(w *driver.Write) error {
 	if x.t.dialect.writers() != 1 {
 		return x.whole(w)
 	}
-	log := x.t.writes.log()
+	log := x.t.writes.logStep()
 	if err := x.logged(w, log.text, log.args(x.t, w)); err != nil {
 		return err
 	}

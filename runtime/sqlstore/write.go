@@ -28,7 +28,7 @@ type writeText struct {
 // for first.
 type writeTexts struct {
 	create, createMany, moveMany func() *writeText // on a server
-	log                          func() *writeText // in a file: the event of a creation or a move
+	logStep                      func() *writeText // in a file: the event of a creation or a move
 	leave                        func() *writeText // in a file
 	record                       func() *writeText // an event alone
 	moves                        map[moveKey]func() *writeText

@@ -13,7 +13,7 @@ import (
 
 func (t *table) sqliteWrites() *writeTexts {
 	texts := &writeTexts{moves: map[moveKey]func() *writeText{}}
-	texts.log = texts.add("log", func() *writeText { return &writeText{t.query("log", nil), eventCells()} })
+	texts.logStep = texts.add("log_step", func() *writeText { return &writeText{t.query("log_step", nil), eventCells()} })
 	move := func(name string, o *driver.OperationInfo, leaves bool) {
 		texts.moves[moveKey{o, leaves}] = texts.add(name, func() *writeText { return t.rowText(o, leaves) })
 	}
