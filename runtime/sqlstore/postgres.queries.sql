@@ -3,7 +3,7 @@
 --
 -- A word in braces is the name of another query here and stands for its text. One that begins with
 -- a capital is what the machine makes:
---   {M} {M_events} {M_outbox} {M_groups}  its tables, with their schema
+--   {M} {M_events} {M_outbox} {M_groups}  its tables, with their schema; {M_text} the first one's name as a text
 --   {ROW} {NEW}      the columns of a new row, and their values
 --   {STATE} {SETS}   what a move sets: , "owner" = i."v_owner", ...
 --   {CELLS}          $2::text AS "id", ...
@@ -105,7 +105,7 @@ RETURNING "id"
 
 -- part: try_places
 -- The places of unique rules that a new record takes: those that nobody has are locked.
-AND (SELECT bool_and(pg_try_advisory_xact_lock(hashtextextended(concat_ws(' ', '{M}'::regclass::oid, 'place', k), 0)))
+AND (SELECT bool_and(pg_try_advisory_xact_lock(hashtextextended(concat_ws(' ', {M_text}::regclass::oid, 'place', k), 0)))
 	FROM unnest(i."places"::int[]) AS n(k)) IS NOT FALSE
 
 -- write: record

@@ -49,8 +49,9 @@ func queriesOf(file string) *queryFile {
 
 // expanded returns a query of a file with the words in braces replaced: those that begin with
 // a capital by what the machine makes, the others by the query of that name. There are no
-// conditions and no loops; what a machine does not need is empty.
-func expanded(queries map[string]string, name string, made map[string]string) string {
+// conditions and no loops; what a machine does not need is empty. In names, which are of the tables, braces
+// mean nothing.
+func expanded(queries map[string]string, name string, names, made map[string]string) string {
 	var b strings.Builder
 	var put func(text string)
 	put = func(text string) {
@@ -65,11 +66,13 @@ func expanded(queries map[string]string, name string, made map[string]string) st
 			if word != "" && word[0] >= 'A' && word[0] <= 'Z' {
 				list = made
 			}
-			value, known := list[word]
-			if !known {
+			if name, is := names[word]; is {
+				b.WriteString(name)
+			} else if value, known := list[word]; known {
+				put(value)
+			} else {
 				panic("sqlstore: the query " + name + " names {" + word + "}, which there is not")
 			}
-			put(value)
 			text = after
 		}
 	}
@@ -79,11 +82,11 @@ func expanded(queries map[string]string, name string, made map[string]string) st
 
 // query returns a query for the machine. made are the words of one operation.
 func (t *table) query(name string, made map[string]string) string {
-	all := map[string]string{
+	names := map[string]string{
 		"M": t.name, "M_events": t.part("_events"), "M_outbox": t.part("_outbox"), "M_groups": t.part("_groups"),
-		"ROW": t.reads, "SAME": "true", "EVENTS": literal(t.schema.Table + "_events"),
-		"VALUES": t.mark() + "1", "SETS": "",
+		"M_text": literal(t.name), "EVENTS": literal(t.schema.Table + "_events"), "SAME": "true",
 	}
+	all := map[string]string{"ROW": t.reads, "VALUES": t.mark() + "1", "SETS": ""}
 	const own = 5 // columns before those of the specification
 	for i := range own + len(t.schema.Columns) {
 		all["VALUES"] += ", " + t.mark() + strconv.Itoa(i+2)
@@ -92,10 +95,10 @@ func (t *table) query(name string, made map[string]string) string {
 		all["SETS"] += ", " + quote(t.schema.Columns[i].Stored) + " = " + t.mark() + strconv.Itoa(own+i+1)
 	}
 	if same := strings.TrimPrefix(t.same, " AND "); same != "" {
-		all["SAME"] = same
+		names["SAME"] = same
 	}
 	maps.Copy(all, made)
-	return expanded(queryFiles[t.dialect.Name()].texts, name, all)
+	return expanded(queryFiles[t.dialect.Name()].texts, name, names, all)
 }
 
 // Query is a statement that a store sends.
@@ -128,7 +131,10 @@ func (t *table) text(name string) string {
 	t.mu.RLock()
 	text, known := t.texts[name]
 	t.mu.RUnlock()
-	if _, has := queryFiles[t.dialect.Name()].texts[name]; has && !known {
+	if known {
+		return text
+	}
+	if _, has := queryFiles[t.dialect.Name()].texts[name]; has {
 		text = t.query(name, nil)
 		t.mu.Lock()
 		defer t.mu.Unlock()

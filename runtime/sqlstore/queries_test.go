@@ -150,10 +150,10 @@ func TestEachQueryHasACaller(t *testing.T) {
 func TestExpanded(t *testing.T) {
 	t.Parallel()
 	list := queriesOf("-- about\n-- name: row\n-- a comment\nSELECT {names} FROM {M}\n\n-- part: names\n\"id\",\n\"rev\"\n\n---------\n-- name: none\n{LIST}\n").texts
-	if got, want := expanded(list, "row", map[string]string{"M": "{names}", "names": "wrong"}), "SELECT \"id\",\n\"rev\" FROM \"id\",\n\"rev\""; got != want {
+	if got, want := expanded(list, "row", map[string]string{"M": "\"{names}\""}, map[string]string{"names": "wrong"}), "SELECT \"id\",\n\"rev\" FROM \"{names}\""; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got := expanded(list, "none", map[string]string{"LIST": ""}); got != "" {
+	if got := expanded(list, "none", nil, map[string]string{"LIST": ""}); got != "" {
 		t.Errorf("got %q", got)
 	}
 	func() {
@@ -171,7 +171,7 @@ func TestExpanded(t *testing.T) {
 					t.Errorf("%v: a word that nobody knows is passed over", made)
 				}
 			}()
-			expanded(list, "none", made)
+			expanded(list, "none", nil, made)
 		}()
 	}
 }
