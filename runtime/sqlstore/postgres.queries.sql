@@ -111,8 +111,8 @@ AND (SELECT bool_and(pg_try_advisory_xact_lock(hashtextextended(concat_ws(' ', {
 -- write: record
 -- Appends an event that moves nothing; its number n was asked for before, under the row's lock.
 INSERT INTO {M_events} ({event}, "xid")
-SELECT i."id", i."rev", i."n", i."operation", i."name", i."from_state", i."to_state", i."occurred_at", i."actor", i."reason", i."request_id", i."request_n",
-	i."fingerprint", i."labels", i."inputs", i."changes", i."image", i."version", i."cause", i."guard", i."checksum",
+SELECT i."id", i."rev", i."n", i."operation", i."name", i."from_state", i."to_state", i."occurred_at", i."actor", i."reason",
+	i."request_id", i."request_n", i."fingerprint", i."labels", i."inputs", i."changes", i."image", i."version", i."cause", i."guard", i."checksum",
 	(coalesce((SELECT p."chain" FROM {M_events} AS p WHERE p."id" = i."id" AND p."rev" = i."rev" AND p."n" = i."n" - 1), 0) * 16777619
 		+ i."checksum") % 4294967296, {log_position}
 FROM {one} AS i

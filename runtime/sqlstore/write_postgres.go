@@ -130,7 +130,8 @@ func (t *table) finishText(name string, cells []cell, made map[string]string) *w
 		names = append(names, quote(c.name))
 	}
 	lists := map[string]string{
-		"CELLS": strings.Join(params, ", "), "ARRAYS": strings.Join(arrays, ", "), "NAMES": strings.Join(names, ", "), "LAST": "$" + strconv.Itoa(len(cells)+2),
+		"CELLS": strings.Join(params, ", "), "ARRAYS": strings.Join(arrays, ", "), "NAMES": strings.Join(names, ", "),
+		"LAST":  "$" + strconv.Itoa(len(cells)+2),
 		"STATE": "", "SETS": "", "ASKS": "", "LEAVES": "", "FREE": "",
 	}
 	maps.Copy(lists, made)
