@@ -37,7 +37,7 @@ func queriesOf(file string) *queryFile {
 			if kind == "-- name" {
 				list.sent = append(list.sent, name)
 			}
-		case !strings.HasPrefix(line, "--"):
+		case name != "" && !strings.HasPrefix(line, "--"):
 			list.texts[name] += line
 		}
 	}

@@ -120,7 +120,7 @@ func TestEachQueryHasACaller(t *testing.T) {
 		code.Write(text)
 	}
 	asked := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?:\b(?:query|text|finishText)\("(\w+)"|"\{(\w+)\}")`).FindAllStringSubmatch(code.String(), -1) {
+	for _, m := range regexp.MustCompile(`(?:\b(?:query|text|finishText)\("(\w+)"|"[^"\n]*\{([a-z]\w*)\}")`).FindAllStringSubmatch(code.String(), -1) {
 		asked[m[1]+m[2]] = true
 	}
 	known := map[string]bool{}
@@ -295,7 +295,7 @@ func TestMoreColumnsThanAMask(t *testing.T) {
 	for i := range columns {
 		fmt.Fprintf(&text, "  f%d: optional string\n", i)
 	}
-	text.WriteString("states:\n  on: {}\noperations:\n  make:\n    creates: on\n  go:\n    from: on\n    to: same\n    set: {")
+	text.WriteString("states:\n  held: {}\n  over: {terminal: true}\noperations:\n  end:\n    from: held\n    to: over\n  make:\n    creates: held\n  go:\n    from: held\n    to: same\n    set: {")
 	for i := range columns {
 		fmt.Fprintf(&text, "f%d: input or absent, ", i)
 	}
@@ -321,9 +321,9 @@ func TestMoreColumnsThanAMask(t *testing.T) {
 	defer conn.Close()
 	at := time.UnixMicro(1).UTC()
 	write := func(id string, rev int64, changed ...int) *driver.Write {
-		w := &driver.Write{Prev: driver.Ref{ID: id, Rev: rev}, PrevState: "on", Changed: changed,
-			Row:   &driver.Row{ID: id, State: "on", Rev: rev + 1, CreatedAt: at, UpdatedAt: at, Values: make([]any, columns)},
-			Event: driver.Event{ID: id, Rev: rev + 1, Operation: "go", Name: "go", From: "on", To: "on", At: at, RequestN: -1, Version: 1, Sum: 7}}
+		w := &driver.Write{Prev: driver.Ref{ID: id, Rev: rev}, PrevState: "held", Changed: changed,
+			Row:   &driver.Row{ID: id, State: "held", Rev: rev + 1, CreatedAt: at, UpdatedAt: at, Values: make([]any, columns)},
+			Event: driver.Event{ID: id, Rev: rev + 1, Operation: "go", Name: "go", From: "held", To: "held", At: at, RequestN: -1, Version: 1, Sum: 7}}
 		if rev == 0 {
 			w.PrevState, w.Event.From, w.Event.Operation, w.Event.Name = "", "", "make", "make"
 			for i := range columns {
