@@ -290,7 +290,7 @@ func TestWhichTextAWriteHas(t *testing.T) {
 func TestMoreColumnsThanAMask(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
-	text.WriteString("fsm: 1\nmachine: wide\nentity: Wide\nrequests: {request_id: optional}\nfields:\n")
+	text.WriteString("fsm: 1\nmachine: wide\nentity: Wide\nrequests: {request_id: optional}\notherwise: reject\nfields:\n")
 	const columns = 2*maskBits + 4
 	for i := range columns {
 		fmt.Fprintf(&text, "  f%d: optional string\n", i)
