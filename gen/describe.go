@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/fsmgen/fsmgen/spec"
@@ -13,6 +14,7 @@ type Facts struct {
 	Uniques    []UniqueFact
 	Indexes    []IndexFact
 	Operations []OperationFact // in the order of the specification
+	NoOutbox   bool            // none asks for an effect outside of its transaction
 }
 
 // UniqueFact is a rule that no two records in the states have the same values in
@@ -29,6 +31,7 @@ type IndexFact struct {
 	Name   string
 	Fields []*spec.Field
 	Order  []spec.Order
+	By     *spec.Field   // the length that is added to the time that it orders by; nil: none
 	States []*spec.State // nil: all
 }
 
@@ -37,6 +40,9 @@ type OperationFact struct {
 	Operation *spec.Operation
 	Moves     []Move
 	Recorded  []*spec.State // where a call may be recorded only: by the cell, by a branch or for a guard
+	Leaves    bool          // a move ends in another state
+	Stays     bool          // a move ends in the state that it starts in
+	Sets      []int         // indexes of the fields that it may change
 }
 
 // Move is one way from a state to a state. From is nil for a creation.
@@ -55,14 +61,22 @@ func FactsOf(m *spec.Machine) Facts {
 		f.Uniques = append(f.Uniques, fact)
 	}
 	for _, l := range queried(m) {
-		f.Indexes = append(f.Indexes, IndexFact{Name: strings.Join(l.name, "."), Fields: l.fields, Order: l.order, States: l.states})
+		f.Indexes = append(f.Indexes, IndexFact{Name: strings.Join(l.name, "."), Fields: l.fields, Order: l.order, By: l.by, States: l.states})
 	}
 	for _, o := range m.Operations {
 		fact := OperationFact{Operation: o, Recorded: recordedIn(m, o)}
 		for _, mv := range movesOf(o) {
 			fact.Moves = append(fact.Moves, Move{mv.from, mv.to})
+			fact.Leaves = fact.Leaves || mv.from != nil && mv.from != mv.to
+			fact.Stays = fact.Stays || mv.from == mv.to
+		}
+		for i, x := range m.Fields {
+			if operationWrites(o, x) {
+				fact.Sets = append(fact.Sets, i)
+			}
 		}
 		f.Operations = append(f.Operations, fact)
 	}
+	f.NoOutbox = !slices.ContainsFunc(m.Operations, func(o *spec.Operation) bool { return o.MayAsk(false) })
 	return f
 }

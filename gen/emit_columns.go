@@ -130,6 +130,16 @@ func (s *store) schema(f *jen.File) {
 				g.Line()
 			}))
 		}
+		facts := FactsOf(s.m)
+		pair("Operations", jen.Index().Add(raw("driver.OperationInfo")).ValuesFunc(func(g *jen.Group) {
+			for _, x := range facts.Operations {
+				g.Line().Add(raw(operationInfo(x)))
+			}
+			g.Line()
+		}))
+		if facts.NoOutbox {
+			pair("NoOutbox", jen.True())
+		}
 		if all := queried(s.m); len(all) > 0 {
 			pair("Indexes", jen.Index().Add(raw("driver.Index")).ValuesFunc(func(g *jen.Group) {
 				for _, x := range all {
@@ -184,6 +194,22 @@ func stateInfo(s *spec.State) string {
 	}
 	if s.Final {
 		text += ", Final: true"
+	}
+	return text + "}"
+}
+
+func operationInfo(f OperationFact) string {
+	text := fmt.Sprintf("{Stored: %q", f.Operation.Stored())
+	for _, is := range []struct {
+		so   bool
+		name string
+	}{{len(f.Operation.Creates) > 0, "Creates"}, {f.Leaves, "Leaves"}, {f.Stays, "Stays"}} {
+		if is.so {
+			text += ", " + is.name + ": true"
+		}
+	}
+	if len(f.Sets) > 0 {
+		text += ", Sets: []int{" + strings.Trim(strings.ReplaceAll(fmt.Sprint(f.Sets), " ", ", "), "[]") + "}"
 	}
 	return text + "}"
 }

@@ -35,7 +35,7 @@ func Schema(m *spec.Machine, dialect, level string) (*driver.Schema, error) {
 	s := &driver.Schema{
 		Machine: m.Name, Entity: m.Entity, Version: m.Version, Hash: m.Hash, Table: m.Name, Enforce: level,
 		RequestID: demands[m.RequestID], ExpectedRev: demands[m.ExpectedRev],
-		SQL: sql,
+		SQL: sql, NoOutbox: facts.NoOutbox,
 	}
 	for _, f := range m.Fields {
 		s.Columns = append(s.Columns, column(f))
@@ -50,10 +50,19 @@ func Schema(m *spec.Machine, dialect, level string) (*driver.Schema, error) {
 		}
 		s.Uniques = append(s.Uniques, rule)
 	}
+	for _, o := range facts.Operations {
+		s.Operations = append(s.Operations, driver.OperationInfo{
+			Stored: o.Operation.Stored(), Creates: len(o.Operation.Creates) > 0, Leaves: o.Leaves, Stays: o.Stays, Sets: o.Sets,
+		})
+	}
 	for _, x := range facts.Indexes {
 		index := driver.Index{Name: x.Name, Columns: storedFields(x.Fields), States: storedStates(x.States)}
 		for _, o := range x.Order {
-			index.Order = append(index.Order, driver.Order{Column: o.Field.Stored(), Descending: o.Descending})
+			order := driver.Order{Column: o.Field.Stored(), Descending: o.Descending}
+			if x.By != nil {
+				order.By = x.By.Stored()
+			}
+			index.Order = append(index.Order, order)
 		}
 		s.Indexes = append(s.Indexes, index)
 	}

@@ -17,9 +17,13 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/fsmgen/fsmgen/examples/events/jobstate"
+	"github.com/fsmgen/fsmgen/examples/machines/obanjob"
+	"github.com/fsmgen/fsmgen/examples/machines/taskinstance"
+	"github.com/fsmgen/fsmgen/examples/orders/order"
 	"github.com/fsmgen/fsmgen/examples/pipeline/ingest"
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	"github.com/fsmgen/fsmgen/examples/scheduler/task"
+	"github.com/fsmgen/fsmgen/examples/webhook/notice"
 	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
 	"github.com/fsmgen/fsmgen/internal/live"
 	"github.com/fsmgen/fsmgen/internal/live/livetest"
@@ -35,7 +39,11 @@ import (
 // machine reads one of the specifications of specs/.
 func machine(t testing.TB, name string) *spec.Machine {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "specs", name+".yaml"))
+	path := filepath.Join("..", "..", "specs", name+".yaml")
+	if strings.Contains(name, "/") {
+		path = filepath.Join("..", "..", "examples", name+".yaml")
+	}
+	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,6 +71,7 @@ func TestSchemaIsThePackages(t *testing.T) {
 	t.Parallel()
 	for name, migrate := range map[string]func(context.Context, fsm.Store) error{
 		"lifecycle": lifecycle.Migrate, "jobstate": jobstate.Migrate, "ingest": ingest.Migrate, "task": task.Migrate,
+		"machines/obanjob": obanjob.Migrate, "machines/taskinstance": taskinstance.Migrate, "orders/order": order.Migrate, "webhook/notice": notice.Migrate,
 	} {
 		s := &told{}
 		_ = migrate(t.Context(), s)

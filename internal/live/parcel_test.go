@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	"github.com/fsmgen/fsmgen/internal/live"
@@ -37,6 +38,9 @@ func TestParcelIsItsSpecification(t *testing.T) {
 		got = append(got, facts{o.Name, o.From, o.Recorded, o.Moves, o.Feeds})
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(schema.Operations, storetest.Schema().Operations, cmpopts.EquateEmpty()); diff != "" || schema.NoOutbox {
 		t.Error(diff)
 	}
 }

@@ -45,6 +45,8 @@ type Schema struct {
 	Columns     []Column
 	States      []StateInfo
 	Uniques     []UniqueRule
+	Operations  []OperationInfo   // what a write of one may change; a store also takes writes of others
+	NoOutbox    bool              // no operation asks for an effect
 	Indexes     []Index           // what queries are made of often; SQL has them too
 	SQL         map[string]string // dialect ("sqlite", "postgres") -> the generated schema
 }
@@ -67,6 +69,16 @@ type StateInfo struct {
 	Stored   string
 	Terminal bool
 	Final    bool
+}
+
+// OperationInfo is what a store needs to know of an operation to make its statements before
+// the first write.
+type OperationInfo struct {
+	Stored  string // as events have it
+	Creates bool   // it may make a record
+	Leaves  bool   // a record may leave its state
+	Stays   bool   // a record may move and stay in its state
+	Sets    []int  // the columns that it may change, ascending
 }
 
 // UniqueRule says that among the records in States the columns are unique;

@@ -70,7 +70,7 @@ func plan(t *testing.T, s *driver.Schema) *planned {
 	return p
 }
 
-var parameter = regexp.MustCompile(`\?`)
+var parameter = regexp.MustCompile(`\?\d*`)
 
 // of returns the plan of the last query that f makes.
 func (p *planned) of(f func(tx fsm.Tx) error) string {

@@ -51,7 +51,7 @@ func (t *table) onceAlone(ctx context.Context, w *driver.Write) error {
 
 // commitSingle makes one write in one statement, which is a transaction of its own.
 func (t *table) commitSingle(ctx context.Context, s *session, w *driver.Write) (broken bool, err error) {
-	text, args := t.compose(whole, w)
+	text, args := t.writing(false, w)
 	n, err := t.writeAlone(ctx, s, text, args, nil)
 	if err == nil && n == 1 {
 		return false, nil

@@ -46,7 +46,13 @@ func (s *scriptedStmt) Close() error {
 	return nil
 }
 
-func (s *scriptedStmt) NumInput() int { return strings.Count(s.text, "?") }
+func (s *scriptedStmt) NumInput() int {
+	n := strings.Count(s.text, "?")
+	for strings.Contains(s.text, "?1") && !strings.Contains(s.text, fmt.Sprint("?", n)) { // numbers may stand twice
+		n--
+	}
+	return n
+}
 func (s *scriptedStmt) Exec([]sqldriver.Value) (sqldriver.Result, error) {
 	return nil, sqldriver.ErrSkip
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -17,11 +16,11 @@ import (
 // so its request was new. After an error of the database no question is asked: the
 // first one returns it.
 func (x *txn) explain(w *driver.Write, cause error, logged bool) error {
-	sql, id, e := &x.t.sql, w.Prev.ID, &w.Event
+	id, e := w.Prev.ID, &w.Event
 	if !logged && e.RequestID != "" {
-		taken, err := x.found(sql.requestInLog, id, e.RequestID)
+		taken, err := x.found(x.t.text("request_is_known"), id, e.RequestID)
 		if err == nil && !taken && e.RequestN >= 0 {
-			taken, err = x.found(sql.batchInLog, e.RequestID, e.RequestN)
+			taken, err = x.found(x.t.text("place_in_batch_is_known"), e.RequestID, e.RequestN)
 		}
 		if err != nil {
 			return err
@@ -31,9 +30,9 @@ func (x *txn) explain(w *driver.Write, cause error, logged bool) error {
 		}
 	}
 	if w.Prev.Rev == 0 {
-		taken, err := x.found(sql.exists, id)
+		taken, err := x.found(x.t.text("row_exists"), id)
 		if err == nil && !taken && !logged {
-			taken, err = x.found(sql.logged, id)
+			taken, err = x.found(x.t.text("log_exists"), id)
 		}
 		if err != nil {
 			return err
@@ -42,7 +41,7 @@ func (x *txn) explain(w *driver.Write, cause error, logged bool) error {
 			return driver.ErrIDTaken
 		}
 	} else {
-		held, err := x.found(sql.held, id, w.Prev.Rev, w.PrevState)
+		held, err := x.found(x.t.text("row_is_at"), id, w.Prev.Rev, w.PrevState)
 		if err != nil {
 			return err
 		}
@@ -87,19 +86,44 @@ func (x *txn) unmoved(w *driver.Write) (bool, error) {
 	if x.alone || w.Row == nil {
 		return false, nil
 	}
-	row, err := x.one(x.t.sql.holdRow, w.Prev.ID)
+	row, err := x.one(x.t.text("row_locked"), w.Prev.ID)
 	if errors.Is(err, driver.ErrNotFound) {
 		return false, nil
 	}
 	if err != nil || w.Old == nil {
 		return err == nil, err
 	}
-	return (w.Old.Chain == 0 || w.Old.Chain == row.Chain) && row.CreatedAt.Equal(w.Old.CreatedAt) && row.UpdatedAt.Equal(w.Old.UpdatedAt) &&
-		slices.EqualFunc(row.Values, w.Old.Values, func(a, b any) bool {
-			at, isTime := a.(time.Time)
-			was, wasTime := b.(time.Time)
-			return isTime && wasTime && at.Equal(was) || a == b
-		}), nil
+	return (w.Old.Chain == 0 || w.Old.Chain == row.Chain) && driver.SameRow(&row, w.Old), nil
+}
+
+// learn returns writes with the chain that the stored record has, where they were decided on a record
+// without one: a caller holds a copy of its fields. So one that nobody has changed is compared
+// by its chain, as others are. One that others than the engine have written has none.
+func (r *reader) learn(ws []*driver.Write) ([]*driver.Write, error) {
+	var ids arrays
+	for _, w := range ws {
+		if lacksChain(w) {
+			ids.add(w.Prev.ID)
+		}
+	}
+	if ids.Len() == 0 || r.t.dialect.writers() == 1 {
+		return ws, nil
+	}
+	stored := map[string]driver.Row{}
+	err := r.each(r.t.text("some"), []any{ids.end()}, func(rows Rows) error {
+		row, err := r.t.rowOf(rows)
+		stored[row.ID] = row
+		return err
+	})
+	ws = slices.Clone(ws)
+	for i, w := range ws {
+		if row, found := stored[w.Prev.ID]; found && lacksChain(w) && driver.SameRow(&row, w.Old) {
+			w, old := *w, *w.Old
+			old.Chain, w.Old = row.Chain, &old
+			ws[i] = &w
+		}
+	}
+	return ws, err
 }
 
 // against returns what stands against a creation that nothing explains: ON CONFLICT

@@ -48,6 +48,14 @@ func computedColumns(schema string, have []string) map[string]string {
 	return list
 }
 
+// columnsOf returns the names of the columns that a generated schema works out.
+func columnsOf(schema string) (names []string) {
+	for _, m := range computedLine.FindAllStringSubmatch(schema, -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
+
 // among is the condition that a row, whose columns begin with prefix, is in some states, in
 // the words by which an index is found. What is open says a later version, too, which may
 // have more states, while programs of this one still run.
@@ -102,21 +110,4 @@ func compute(table, schema string) string {
 		wrong = append(wrong, quote(m[1])+" IS DISTINCT FROM ("+value+")")
 	}
 	return "UPDATE " + quote(table) + " SET " + strings.Join(set, ", ") + " WHERE " + strings.Join(wrong, " OR ")
-}
-
-// putComputed writes what a move changes of the columns that indexes name. What a statement
-// does not say, a trigger works out.
-func (b *builder) putComputed(c *cells) {
-	for _, x := range b.t.works {
-		value := c.state
-		if x.column >= 0 {
-			if b.key.changed[x.column] == 0 {
-				continue
-			}
-			value = c.values[x.column]
-		} else if !b.key.state {
-			continue
-		}
-		b.put(", ", x.name, " = ", strings.Replace(x.value, "?", value, 1))
-	}
 }

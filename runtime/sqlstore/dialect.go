@@ -124,8 +124,8 @@ type Dialect interface {
 	order(column string, optional, descending bool) []string
 	// lock ends a query whose rows are to be locked, passing over locked ones.
 	lock() string
-	// ordered says how the log of all records is read in order. table is that of the events.
-	ordered(table string) logOrder
+	// ordered says how the log of all records is read in order.
+	ordered() logOrder
 	// lockGroup returns the query that locks a group until the transaction ends, and
 	// gives 1, or 0 where it was only tried and another writer has it: parameters are
 	// name and key. table is that of the groups. Empty: the write lock does it.

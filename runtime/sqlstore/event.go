@@ -3,8 +3,6 @@ package sqlstore
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -18,8 +16,7 @@ type eventColumn struct {
 	value func(*driver.Event) any // where the value stands: see held; nil: it is absent
 	into  func(*driver.Event) any // what scans it
 
-	redacted bool   // a redaction writes it
-	purged   string // what a purge leaves of it; empty: all
+	redacted bool // a redaction writes it
 }
 
 // eventColumns are the columns that a write hands in. The chain stands behind them: the
@@ -28,47 +25,32 @@ var eventColumns = []eventColumn{
 	textColumn("id", func(e *driver.Event) *string { return &e.ID }),
 	numberColumn("rev", func(e *driver.Event) *int64 { return &e.Rev }),
 	numberColumn("n", func(e *driver.Event) *int64 { return &e.N }),
-	textColumn("operation", func(e *driver.Event) *string { return &e.Operation }).leaves("'__purged'"),
-	textColumn("name", func(e *driver.Event) *string { return &e.Name }).leaves("'__purged'"),
+	textColumn("operation", func(e *driver.Event) *string { return &e.Operation }),
+	textColumn("name", func(e *driver.Event) *string { return &e.Name }),
 	wordColumn("from_state", func(e *driver.Event) *string { return &e.From }),
 	textColumn("to_state", func(e *driver.Event) *string { return &e.To }),
 	{name: "occurred_at", kind: driver.KindTime, value: func(e *driver.Event) any { return &e.At },
 		into: func(e *driver.Event) any { return (*instant)(&e.At) }},
-	textColumn("actor", func(e *driver.Event) *string { return &e.Actor }).leaves("''").edited(),
-	textColumn("reason", func(e *driver.Event) *string { return &e.Reason }).leaves("''").edited(),
+	textColumn("actor", func(e *driver.Event) *string { return &e.Actor }).edited(),
+	textColumn("reason", func(e *driver.Event) *string { return &e.Reason }).edited(),
 	wordColumn("request_id", func(e *driver.Event) *string { return &e.RequestID }),
 	numberColumn("request_n", func(e *driver.Event) *int64 { return &e.RequestN }),
 	textColumn("fingerprint", func(e *driver.Event) *string { return &e.Fingerprint }).edited(),
 	eventColumn{name: "labels", kind: driver.KindJSON, value: labelsOf,
-		into: func(e *driver.Event) any { return (*labels)(&e.Labels) }}.leaves("NULL").edited(),
+		into: func(e *driver.Event) any { return (*labels)(&e.Labels) }}.edited(),
 	inputsColumn(),
 	documentColumn("changes", func(e *driver.Event) *driver.JSON { return &e.Changes }),
 	documentColumn("image", func(e *driver.Event) *driver.JSON { return &e.Image }),
 	{name: "version", kind: driver.KindInt, value: func(e *driver.Event) any { return &e.Version },
 		into: func(e *driver.Event) any { return &e.Version }},
-	wordColumn("cause", func(e *driver.Event) *string { return &e.Cause }).leaves("NULL"),
-	wordColumn("guard", func(e *driver.Event) *string { return &e.Guard }).leaves("NULL"),
+	wordColumn("cause", func(e *driver.Event) *string { return &e.Cause }),
+	wordColumn("guard", func(e *driver.Event) *string { return &e.Guard }),
 	eventColumn{name: "checksum", kind: driver.KindInt, value: func(e *driver.Event) any { return &e.Sum },
-		into: func(e *driver.Event) any { return &e.Sum }}.leaves("0").edited(),
+		into: func(e *driver.Event) any { return &e.Sum }}.edited(),
 }
 
-var (
-	atInputs      = slices.IndexFunc(eventColumns, func(c eventColumn) bool { return c.name == "inputs" })
-	eventNames    = namesOf(eventColumns)
-	insertedEvent = quoted(eventNames) + `, "chain"` // what a write fills in, and what eventOf reads
-)
-
-func namesOf(columns []eventColumn) []string {
-	names := make([]string, len(columns))
-	for i := range columns {
-		names[i] = columns[i].name
-	}
-	return names
-}
-
-// leaves and edited say what a purge and a redaction do to a column.
-func (c eventColumn) leaves(sql string) eventColumn { c.purged = sql; return c }
-func (c eventColumn) edited() eventColumn           { c.redacted = true; return c }
+// edited says that a redaction writes a column.
+func (c eventColumn) edited() eventColumn { c.redacted = true; return c }
 
 func textColumn(name string, of func(*driver.Event) *string) eventColumn {
 	return eventColumn{name: name, kind: driver.KindString,
@@ -96,7 +78,7 @@ func unlessEmpty(text *string) any {
 
 // documentColumn is a JSON text that is absent where there is none.
 func documentColumn(name string, of func(*driver.Event) *driver.JSON) eventColumn {
-	return eventColumn{name: name, kind: driver.KindJSON, redacted: true, purged: "NULL",
+	return eventColumn{name: name, kind: driver.KindJSON, redacted: true,
 		value: func(e *driver.Event) any {
 			if of(e).IsZero() {
 				return nil
@@ -126,24 +108,6 @@ func held(v any) any {
 		return v.text()
 	}
 	return v
-}
-
-// eventArgs appends what eventColumns hold of an event to the arguments of a statement.
-func (t *table) eventArgs(args []any, e *driver.Event) []any {
-	for i := range eventColumns {
-		args = append(args, t.bind(eventColumns[i].value(e)))
-	}
-	return args
-}
-
-// absentIn returns a bit for each column that is absent in an event.
-func absentIn(e *driver.Event) (absent uint32) {
-	for i := range eventColumns {
-		if eventColumns[i].value(e) == nil {
-			absent |= 1 << i
-		}
-	}
-	return absent
 }
 
 // eventOf scans one event, and what the query returns besides.
@@ -224,15 +188,4 @@ func labelsOf(e *driver.Event) any {
 		return nil
 	}
 	return labels(e.Labels)
-}
-
-// setting returns the list of an UPDATE of what is said of the columns.
-func setting(said func(c *eventColumn) string) string {
-	var list []string
-	for i := range eventColumns {
-		if value := said(&eventColumns[i]); value != "" {
-			list = append(list, quote(eventColumns[i].name)+" = "+value)
-		}
-	}
-	return strings.Join(list, ", ")
 }

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"errors"
-	"reflect"
 	"testing"
 	"time"
 
@@ -15,9 +14,8 @@ import (
 // names are the statements' names by their texts.
 func (t *table) names() map[string]string {
 	list := map[string]string{}
-	texts := reflect.ValueOf(t.sql)
-	for i := range texts.NumField() {
-		list[texts.Field(i).String()] = texts.Type().Field(i).Name
+	for _, q := range t.queries() {
+		list[q.Text] = q.Name
 	}
 	return list
 }
@@ -50,26 +48,26 @@ func TestWhyAWriteDidNothing(t *testing.T) {
 		want   error // nil: no more than that it changed nothing
 		asked  []string
 	}{
-		"a known request":             {change: plain, finds: "requestInLog", want: driver.ErrRequestTaken, asked: []string{"requestInLog"}},
-		"a known place in a batch":    {change: batch, finds: "batchInLog", want: driver.ErrRequestTaken, asked: []string{"requestInLog", "batchInLog"}},
-		"a known request of a batch":  {change: batch, finds: "requestInLog", want: driver.ErrRequestTaken, asked: []string{"requestInLog"}},
-		"the request cannot be found": {change: batch, fails: "requestInLog", want: fsm.ErrBusy, asked: []string{"requestInLog"}},
-		"the batch cannot be found":   {change: batch, fails: "batchInLog", want: fsm.ErrBusy, asked: []string{"requestInLog", "batchInLog"}},
-		"it moved":                    {change: plain, moved: true, want: driver.ErrMoved, asked: []string{"requestInLog", "held"}},
-		"it moved, and is logged":     {change: plain, moved: true, logged: true, want: driver.ErrMoved, asked: []string{"held"}},
-		"it moved, without a request": {change: unasked, moved: true, want: driver.ErrMoved, asked: []string{"held"}},
-		"the row cannot be found":     {change: unasked, fails: "held", want: fsm.ErrBusy, asked: []string{"held"}},
-		"another row was decided on":  {change: whole, logged: true, want: driver.ErrMoved, asked: []string{"held", "holdRow"}},
-		"a rule against a whole row":  {change: whole, cause: constraint, logged: true, want: fsm.ErrInvariant, asked: []string{"held"}},
-		"the id is taken":             {change: creation, finds: "exists", want: driver.ErrIDTaken, asked: []string{"requestInLog", "exists"}},
-		"the id was taken":            {change: creation, finds: "logged", want: driver.ErrIDTaken, asked: []string{"requestInLog", "exists", "logged"}},
-		"the id is this one's":        {change: creation, cause: constraint, logged: true, finds: "logged", want: fsm.ErrInvariant, asked: []string{"exists"}},
-		"the id cannot be found":      {change: creation, fails: "exists", want: fsm.ErrBusy, asked: []string{"requestInLog", "exists"}},
-		"the log cannot be found":     {change: creation, fails: "logged", want: fsm.ErrBusy, asked: []string{"requestInLog", "exists", "logged"}},
-		"what was in its way is gone": {change: plain, want: fsm.ErrBusy, asked: []string{"requestInLog", "held", "holdRow"}},
-		"a record is gone again":      {change: recorded, cause: unique, want: fsm.ErrBusy, asked: []string{"requestInLog", "held"}},
-		"a rule":                      {change: plain, cause: constraint, want: fsm.ErrInvariant, asked: []string{"requestInLog", "held"}},
-		"there is one writer only":    {change: plain, sqlite: true, want: fsm.ErrDenied, asked: []string{"requestInLog", "held", "holdRow"}},
+		"a known request":             {change: plain, finds: "request_is_known", want: driver.ErrRequestTaken, asked: []string{"request_is_known"}},
+		"a known place in a batch":    {change: batch, finds: "place_in_batch_is_known", want: driver.ErrRequestTaken, asked: []string{"request_is_known", "place_in_batch_is_known"}},
+		"a known request of a batch":  {change: batch, finds: "request_is_known", want: driver.ErrRequestTaken, asked: []string{"request_is_known"}},
+		"the request cannot be found": {change: batch, fails: "request_is_known", want: fsm.ErrBusy, asked: []string{"request_is_known"}},
+		"the batch cannot be found":   {change: batch, fails: "place_in_batch_is_known", want: fsm.ErrBusy, asked: []string{"request_is_known", "place_in_batch_is_known"}},
+		"it moved":                    {change: plain, moved: true, want: driver.ErrMoved, asked: []string{"request_is_known", "row_is_at"}},
+		"it moved, and is logged":     {change: plain, moved: true, logged: true, want: driver.ErrMoved, asked: []string{"row_is_at"}},
+		"it moved, without a request": {change: unasked, moved: true, want: driver.ErrMoved, asked: []string{"row_is_at"}},
+		"the row cannot be found":     {change: unasked, fails: "row_is_at", want: fsm.ErrBusy, asked: []string{"row_is_at"}},
+		"another row was decided on":  {change: whole, logged: true, want: driver.ErrMoved, asked: []string{"row_is_at", "row_locked"}},
+		"a rule against a whole row":  {change: whole, cause: constraint, logged: true, want: fsm.ErrInvariant, asked: []string{"row_is_at"}},
+		"the id is taken":             {change: creation, finds: "row_exists", want: driver.ErrIDTaken, asked: []string{"request_is_known", "row_exists"}},
+		"the id was taken":            {change: creation, finds: "log_exists", want: driver.ErrIDTaken, asked: []string{"request_is_known", "row_exists", "log_exists"}},
+		"the id is this one's":        {change: creation, cause: constraint, logged: true, finds: "log_exists", want: fsm.ErrInvariant, asked: []string{"row_exists"}},
+		"the id cannot be found":      {change: creation, fails: "row_exists", want: fsm.ErrBusy, asked: []string{"request_is_known", "row_exists"}},
+		"the log cannot be found":     {change: creation, fails: "log_exists", want: fsm.ErrBusy, asked: []string{"request_is_known", "row_exists", "log_exists"}},
+		"what was in its way is gone": {change: plain, want: fsm.ErrBusy, asked: []string{"request_is_known", "row_is_at", "row_locked"}},
+		"a record is gone again":      {change: recorded, cause: unique, want: fsm.ErrBusy, asked: []string{"request_is_known", "row_is_at"}},
+		"a rule":                      {change: plain, cause: constraint, want: fsm.ErrInvariant, asked: []string{"request_is_known", "row_is_at"}},
+		"there is one writer only":    {change: plain, sqlite: true, want: fsm.ErrDenied, asked: []string{"request_is_known", "row_is_at", "row_locked"}},
 	} {
 		d := Postgres()
 		if c.sqlite {
@@ -79,7 +77,7 @@ func TestWhyAWriteDidNothing(t *testing.T) {
 		names := x.t.names()
 		s.numbers = map[string]int64{}
 		for text, statement := range names {
-			if statement == c.finds || statement == "held" && !c.moved {
+			if statement == c.finds || statement == "row_is_at" && !c.moved {
 				s.numbers[text] = 1
 			}
 			if statement == c.fails {
@@ -126,7 +124,7 @@ func TestGroupsAreLocked(t *testing.T) {
 	begin := func(d Dialect) (*txn, *script) {
 		x, s := scriptedTx(t, d, mode{})
 		x.t.schema.Columns = []driver.Column{{Name: "a", Stored: "a", Kind: driver.KindString, Optional: true}}
-		s.numbers = map[string]int64{peers: 4, x.t.sql.number: 6, lock: 1, try: 0}
+		s.numbers = map[string]int64{peers: 4, x.t.text("number"): 6, lock: 1, try: 0}
 		return x, s
 	}
 	x, s := begin(Postgres())
@@ -151,7 +149,7 @@ func TestGroupsAreLocked(t *testing.T) {
 		if n, err := x.NextNumber(group(v)); n != 7 || err != nil {
 			t.Errorf("got %d, %v, want 7", n, err)
 		}
-		s.want(t, lock, x.t.sql.number, x.t.sql.putNumber)
+		s.want(t, lock, x.t.text("number"), x.t.text("put_number"))
 	}
 	for _, text := range []string{serializable, lock, peers} {
 		x, s = begin(Postgres())
@@ -160,7 +158,7 @@ func TestGroupsAreLocked(t *testing.T) {
 			t.Errorf("%s is refused: %v after %q", text, err, s.asked)
 		}
 	}
-	for _, text := range []string{lock, x.t.sql.number, x.t.sql.putNumber} {
+	for _, text := range []string{lock, x.t.text("number"), x.t.text("put_number")} {
 		x, s = begin(Postgres())
 		s.refuse[text] = deadlock
 		if n, err := x.NextNumber(group("v")); n != 0 || !errors.Is(err, fsm.ErrBusy) || s.asked[len(s.asked)-1] != text {
@@ -171,7 +169,7 @@ func TestGroupsAreLocked(t *testing.T) {
 	if n, err := x.NextNumber(group("v")); n != 7 || err != nil {
 		t.Errorf("got %d, %v, want 7", n, err)
 	}
-	s.want(t, x.t.sql.number, x.t.sql.putNumber)
+	s.want(t, x.t.text("number"), x.t.text("put_number"))
 }
 
 // An instant is the same group in every zone.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -117,7 +118,13 @@ type pairedTable struct{ watchedTable }
 
 // UpdateMany writes two records with one statement, then the next two.
 func (t *pairedTable) UpdateMany(ctx context.Context, f func(driver.ManyTx) error) error {
-	return t.Table.(driver.Bulk).UpdateMany(ctx, func(tx driver.ManyTx) error { return f(&pairs{tx, t.s}) })
+	tab := t.Table.(*table)
+	if d, is := tab.dialect.(loose); is && d.rows {
+		waits := *tab.writes.moveMany()
+		waits.text = strings.Replace(waits.text, " SKIP LOCKED", "", 1)
+		tab.writes.moveMany = func() *writeText { return &waits }
+	}
+	return tab.UpdateMany(ctx, func(tx driver.ManyTx) error { return f(&pairs{tx, t.s}) })
 }
 
 type pairs struct {

@@ -11,24 +11,12 @@ import (
 
 // logOrder is how a dialect orders the log of all records.
 type logOrder struct {
-	// place is the column that a cursor needs besides id, rev and n, as text.
-	place string
-	// query reads behind a cursor: its parameters are the cursor's and the limit.
-	query string
 	// first is the cursor before everything.
 	first []any
 	// parse returns a cursor's parameters.
 	parse func(driver.Cursor) (args []any, ok bool)
 	// cursor is the cursor behind an event at a place.
 	cursor func(place string, e *driver.Event) driver.Cursor
-	// lost asks, with the cursor's first parameter, for something that the log
-	// cannot hold on this server; empty: nothing can.
-	lost string
-	// lag asks for what is held back, as driver.Lag says it; empty: nothing ever is.
-	lag string
-	// column and behind are for an event that is to stand behind the last one of
-	// its record, whose id is the parameter; empty: it stands there anyway.
-	column, behind string
 	// blurred is Blurred of driver.Reader; nil: the order is that in which events were made.
 	blurred func(a, b *driver.Entry) bool
 }
@@ -50,14 +38,13 @@ func (r *reader) Log(after driver.Cursor, limit int) ([]driver.Entry, error) {
 		}
 	}
 	var list []driver.Entry
-	text := "SELECT " + insertedEvent + ", " + o.place + o.query
-	err := r.each(text, append(args[:len(args):len(args)], unlimited(limit)), func(rows Rows) error {
+	err := r.each(r.t.text("log"), append(args[:len(args):len(args)], unlimited(limit)), func(rows Rows) error {
 		var place string
 		e, err := r.t.eventOf(rows, &place)
 		list = append(list, driver.Entry{Event: e, Cursor: o.cursor(place, &e)})
 		return err
 	})
-	if err != nil || len(list) > 0 || o.lost == "" {
+	if err != nil || len(list) > 0 {
 		return list, err
 	}
 	return nil, r.logIsWhole(o, after, args)
@@ -65,10 +52,10 @@ func (r *reader) Log(after driver.Cursor, limit int) ([]driver.Entry, error) {
 
 // Lag returns what the log holds back, and who has the oldest transaction.
 func (r *reader) Lag() (l driver.Lag, err error) {
-	if r.t.order.lag == "" {
+	if r.t.text("log_lag") == "" {
 		return l, nil
 	}
-	err = r.each(r.t.order.lag, nil, func(rows Rows) error { return rows.Scan(&l.Since, &l.By) })
+	err = r.each(r.t.text("log_lag"), nil, func(rows Rows) error { return rows.Scan(&l.Since, &l.By) })
 	return l, err
 }
 
@@ -77,7 +64,7 @@ func (r *reader) Lag() (l driver.Lag, err error) {
 // would be passed over without a word.
 func (r *reader) logIsWhole(o *logOrder, after driver.Cursor, args []any) error {
 	var ahead, cursor bool
-	err := r.each(o.lost, args[:1], func(rows Rows) error { return rows.Scan(&ahead, &cursor) })
+	err := r.each(r.t.text("log_is_ahead"), args[:1], func(rows Rows) error { return rows.Scan(&ahead, &cursor) })
 	switch {
 	case err != nil:
 		return err
@@ -95,28 +82,22 @@ func (r *reader) noCursor(after driver.Cursor) error {
 }
 
 // ordered: there is one writer, so the places are given in the order of the commits.
-func (d sqlite) ordered(table string) logOrder {
+func (sqlite) ordered() logOrder {
 	return logOrder{
-		place: `CAST("seq" AS TEXT)`,
-		query: " FROM " + d.qualified(table) + ` WHERE "seq" > ? ORDER BY "seq"` + d.limit("?"),
 		first: []any{int64(0)},
 		parse: func(c driver.Cursor) ([]any, bool) {
 			seq, ok := natural(string(c))
 			return []any{seq}, ok
 		},
 		cursor: func(place string, _ *driver.Event) driver.Cursor { return driver.Cursor(place) },
-		lost:   `SELECT 0, ? > coalesce((SELECT max("seq") FROM "sqlite_sequence" WHERE "name" = ` + literal(table) + `), 0)`,
 	}
 }
 
 // ordered: a transaction takes its number before it writes, and may commit long
 // after others with higher ones. Below the oldest one that is open nothing can
-// come any more. A record's events never go back: see insertBehind.
-func (p *postgres) ordered(table string) logOrder {
+// come any more. A record's events never go back: see log_position.
+func (*postgres) ordered() logOrder {
 	return logOrder{
-		place: `"xid"::text AS "place"`, // under its own name, ORDER BY would take the text
-		query: " FROM " + p.qualified(table) + ` WHERE "xid" >= $1::text::xid8 AND ("xid", "id", "rev", "n") > ($1::text::xid8, $2, $3, $4)
-			AND "xid" < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY "xid", "id", "rev", "n" LIMIT $5`,
 		first: []any{"0", "", int64(0), int64(0)},
 		parse: func(c driver.Cursor) ([]any, bool) {
 			parts := strings.SplitN(string(c), ".", 4)
@@ -138,22 +119,11 @@ func (p *postgres) ordered(table string) logOrder {
 		cursor: func(place string, e *driver.Event) driver.Cursor {
 			return driver.Cursor(fmt.Sprintf("%s.%d.%d.%s", place, e.Rev, e.N, e.ID))
 		},
-		lost: `SELECT EXISTS (SELECT 1 FROM ` + p.qualified(table) + ` WHERE "xid" >= pg_snapshot_xmax(pg_current_snapshot())),
-			$1::text::xid8 >= pg_snapshot_xmax(pg_current_snapshot())`,
-		lag: `WITH oldest AS (SELECT pg_snapshot_xmin(pg_current_snapshot()) AS x)
-			SELECT "occurred_at", coalesce((SELECT format('the session %s of the role %s in the database %s', pid, usename, datname)
-				FROM pg_stat_activity WHERE backend_xid = x::xid LIMIT 1),
-				(SELECT format('the prepared transaction %L of the role %s in the database %s', gid, owner, database)
-				FROM pg_prepared_xacts WHERE transaction = x::xid), '')
-			FROM (SELECT "occurred_at" FROM ` + p.qualified(table) + ` WHERE "xid" >= (SELECT x FROM oldest)
-				ORDER BY "xid", "id", "rev", "n" LIMIT 1) AS held, oldest`,
 		blurred: func(a, b *driver.Entry) bool {
 			first, _, _ := strings.Cut(string(a.Cursor), ".")
 			second, _, _ := strings.Cut(string(b.Cursor), ".")
 			return first == second || b.At.Before(a.At.Add(blur))
 		},
-		column: "xid",
-		behind: `greatest(pg_current_xact_id(), (SELECT "xid" FROM ` + p.qualified(table) + ` WHERE "id" = ? ORDER BY "rev" DESC, "n" DESC LIMIT 1))`,
 	}
 }
 
@@ -161,38 +131,6 @@ func (p *postgres) ordered(table string) logOrder {
 // that it surely came later: a transaction with a lower number may have waited
 // for the group meanwhile, and clocks differ.
 const blur = 10 * time.Second
-
-// insertBehind returns the statement that appends an event behind those of its
-// record, where the plain one may not do that. It is for transactions that may
-// see what was committed after they began: such a one has an older number than
-// the one before it. The parameters are those of the plain one, and the id.
-func (t *table) insertBehind(events, columns, places string) string {
-	o := &t.order
-	if o.behind == "" {
-		return ""
-	}
-	return t.statement(`INSERT INTO %s (%s, %s) VALUES (%s, %s)`, events, columns, quote(o.column), places, o.behind)
-}
-
-// insertion returns the statement and the arguments that append an event.
-func (x *txn) insertion(e *driver.Event) (string, []any) {
-	args := x.t.eventArgs(make([]any, 0, len(eventColumns)+5), e)
-	rev, n := chainedTo(e)
-	args = append(args, e.ID, rev, n, int64(e.Sum))
-	text := x.t.sql.insertBehind
-	if text == "" || !x.behind() {
-		return x.t.sql.insertEvent, args
-	}
-	return text, append(args, e.ID)
-}
-
-// extent is that of the transaction's writes.
-func (x *txn) extent() extent {
-	if x.behind() {
-		return behind
-	}
-	return whole
-}
 
 // behind reports whether what was committed after the transaction began can be
 // before what it writes. A statement that is a transaction of its own needs no

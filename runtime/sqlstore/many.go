@@ -23,6 +23,10 @@ func (x *txn) WriteMany(ws []*driver.Write) error {
 	if err := x.reserve(ws...); err != nil {
 		return err
 	}
+	ws, err := x.learn(ws)
+	if err != nil {
+		return err
+	}
 	for len(ws) > 0 {
 		n := 1
 		if x.t.dialect.writers() != 1 {
@@ -57,7 +61,7 @@ func (x *txn) writeSome(ws []*driver.Write) error {
 		return err
 	}
 	x.last, x.kept, x.ran = ws[0], nil, true
-	written, err := x.t.writeMany(x.ctx, x.q, ws, x.extent())
+	written, err := x.t.writeMany(x.ctx, x.q, ws, x.behind())
 	switch {
 	case err == nil && len(written) == len(ws):
 		x.changed = true

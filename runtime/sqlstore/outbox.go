@@ -17,13 +17,3 @@ var outboxColumns = []struct {
 	{"due", driver.KindTime, func(d *driver.Delivery) any { return d.Due }},
 	{"last_error", driver.KindString, func(d *driver.Delivery) any { return d.LastError }},
 }
-
-var outboxList = outboxNames()
-
-func outboxNames() string {
-	names := make([]string, len(outboxColumns))
-	for i := range outboxColumns {
-		names[i] = outboxColumns[i].name
-	}
-	return quoted(names)
-}

@@ -58,9 +58,10 @@ func (t *table) waits(w *driver.Write) bool {
 	return enters && w.Prev.Rev > 0
 }
 
-// alike reports whether two writes fit in one statement of their machine.
+// alike reports whether two writes fit in one statement of their machine. A row that others than
+// the engine have written is compared before its statement, under its lock, so its write goes alone.
 func alike(first, w *driver.Write) bool {
-	return plain(first) && plain(w) && (first.Prev.Rev == 0) == (w.Prev.Rev == 0)
+	return plain(first) && plain(w) && (first.Prev.Rev == 0) == (w.Prev.Rev == 0) && !lacksChain(first) && !lacksChain(w)
 }
 
 // commitMany runs the statement of a batch and returns the ids it wrote.
@@ -69,12 +70,12 @@ func (t *table) commitMany(ctx context.Context, on *session, batch []*job) (map[
 	for i, j := range batch {
 		writes[i] = j.w
 	}
-	return t.writeMany(ctx, on, writes, whole)
+	return t.writeMany(ctx, on, writes, false)
 }
 
 // writeMany writes what can be written of the same kind and returns the ids.
-func (t *table) writeMany(ctx context.Context, on querier, writes []*driver.Write, how extent) (map[string]bool, error) {
-	text, args := t.compose(how, writes...)
+func (t *table) writeMany(ctx context.Context, on querier, writes []*driver.Write, after bool) (map[string]bool, error) {
+	text, args := t.writing(after, writes...)
 	written := make(map[string]bool, len(writes))
 	var err error
 	note := func(id string) { written[id] = true }

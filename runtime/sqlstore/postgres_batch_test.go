@@ -226,11 +226,12 @@ func TestArrays(t *testing.T) {
 // What a write allocates is bounded, by itself and in a batch.
 func TestAllocationsOfAText(t *testing.T) {
 	tab, err := newTable(&Store{dialect: Postgres()}, &driver.Schema{Machine: "m", Table: "m",
-		Columns: []driver.Column{{Name: "a", Stored: "a", Kind: driver.KindString}, {Name: "b", Stored: "b", Kind: driver.KindTime}}})
+		Columns:    []driver.Column{{Name: "a", Stored: "a", Kind: driver.KindString}, {Name: "b", Stored: "b", Kind: driver.KindTime}},
+		Operations: []driver.OperationInfo{{Stored: "go", Leaves: true, Sets: []int{1}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n, most := range map[int]float64{1: 9, 24: 43} {
+	for n, most := range map[int]float64{1: 11, 24: 44} {
 		var ws []*driver.Write
 		for i := range n {
 			ws = append(ws, step(func(w *driver.Write) {
@@ -242,82 +243,8 @@ func TestAllocationsOfAText(t *testing.T) {
 				w.Event.Inputs = w.Event.Changes
 			}))
 		}
-		if got := testing.AllocsPerRun(100, func() { tab.compose(whole, ws...) }); got > most {
+		if got := testing.AllocsPerRun(100, func() { tab.writing(false, ws...) }); got > most {
 			t.Errorf("%d writes allocate %v times, at most %v are expected", n, got, most)
-		}
-	}
-}
-
-// Where a log has no order of transactions, no write is put behind another.
-func TestNothingIsBehindWithoutAnOrder(t *testing.T) {
-	t.Parallel()
-	tab, err := newTable(&Store{dialect: Postgres()}, &driver.Schema{Machine: "m", Table: "m", Columns: []driver.Column{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tab.order = logOrder{}
-	a, b := step(func(*driver.Write) {}), step(func(w *driver.Write) { w.Prev.ID, w.Row.ID, w.Event.ID, w.Outbox[0].ID = "y", "y", "y", "y" })
-	for name, ws := range map[string][]*driver.Write{
-		"one":  {a},
-		"many": {a, b},
-	} {
-		want, _ := tab.compose(whole, ws...)
-		if got, _ := tab.compose(behind, ws...); got != want {
-			t.Errorf("%s: got %s, want %s", name, got, want)
-		}
-	}
-}
-
-// The text of a write is made once for each shape.
-func TestTextsAreKept(t *testing.T) {
-	t.Parallel()
-	tab, err := newTable(&Store{dialect: Postgres()}, &driver.Schema{Machine: "m", Table: "m",
-		Columns: []driver.Column{{Name: "a", Stored: "a", Kind: driver.KindString}, {Name: "b", Stored: "b", Kind: driver.KindString}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	kept := func() (n int) {
-		tab.texts.Range(func(any, any) bool { n++; return true })
-		return n
-	}
-	row := func(w *driver.Write) { w.Row.Values = []any{"v", "w"} }
-	texts := map[string]string{}
-	for name, change := range map[string]func(w *driver.Write){
-		"plain":      func(w *driver.Write) { row(w); w.Outbox = nil },
-		"a changed":  func(w *driver.Write) { row(w); w.Outbox, w.Changed = nil, []int{0} },
-		"b changed":  func(w *driver.Write) { row(w); w.Outbox, w.Changed = nil, []int{1} },
-		"an effect":  row,
-		"left":       func(w *driver.Write) { row(w); w.Outbox, w.Leave = nil, true },
-		"held":       func(w *driver.Write) { row(w); w.Outbox, w.Old = nil, &driver.Row{Values: []any{"v", "w"}} },
-		"stays":      func(w *driver.Write) { row(w); w.Outbox, w.Row.State, w.Event.To = nil, "on", "on" },
-		"a creation": func(w *driver.Write) { row(w); w.Outbox, w.Prev.Rev = nil, 0 },
-		"a request":  func(w *driver.Write) { row(w); w.Outbox, w.Event.RequestID = nil, "r" },
-		"a guard":    func(w *driver.Write) { row(w); w.Outbox, w.Event.Guard = nil, "g" },
-	} {
-		before := kept()
-		first, args := tab.compose(whole, step(change))
-		if kept() != before+1 {
-			t.Errorf("%s: %d texts are kept, want one more than %d", name, kept(), before)
-		}
-		again, more := tab.compose(whole, step(change))
-		if again != first || kept() != before+1 {
-			t.Errorf("%s: the second time it is %s", name, again)
-		}
-		if diff := cmp.Diff(args, more); diff != "" {
-			t.Errorf("%s: arguments of the second time (-first +second):\n%s", name, diff)
-		}
-		for other, text := range texts {
-			if text == first {
-				t.Errorf("%s has the text of %s: %s", name, other, text)
-			}
-		}
-		texts[name] = first
-	}
-	before := kept()
-	for range 2 {
-		ws := []*driver.Write{step(row), step(func(w *driver.Write) { row(w); w.Prev.ID, w.Row.ID, w.Event.ID = "y", "y", "y" })}
-		if _, _ = tab.compose(whole, ws...); kept() != before+1 {
-			t.Errorf("%d texts are kept, want one more than %d", kept(), before)
 		}
 	}
 }

@@ -38,9 +38,11 @@ func TestPlansOfBatches(t *testing.T) {
 		}
 	}
 	tab := parcels(t, Postgres())
+	tab.computed = computedColumns(string(script), columnsOf(string(script)))
+	tab.build()
 	send := func(id string) *driver.Write {
 		return parcelStep(id, func(w *driver.Write) {
-			w.Old, w.Leave = &driver.Row{Values: make([]any, len(tab.schema.Columns))}, true
+			w.Old, w.Leave = &driver.Row{Values: make([]any, len(tab.schema.Columns)), Chain: 1}, true
 			w.Outbox = []driver.Delivery{{ID: id, Rev: w.Row.Rev}}
 		})
 	}
@@ -51,7 +53,7 @@ func TestPlansOfBatches(t *testing.T) {
 		for _, w := range writes {
 			w.Row.Values = make([]any, len(tab.schema.Columns))
 		}
-		text, args := tab.compose(whole, writes...)
+		text, args := tab.writing(false, writes...)
 		_, err = conn.ExecContext(t.Context(), "PREPARE "+name+" AS "+text)
 		if err != nil {
 			t.Fatal(err)
@@ -87,7 +89,7 @@ func TestPlanOfTombstones(t *testing.T) {
 	if _, err := s.conn.ExecContext(t.Context(), `ALTER TABLE parcel_events DISABLE TRIGGER USER; INSERT INTO parcel_events
 		("id", "rev", "n", "operation", "name", "to_state", "occurred_at", "actor", "reason", "request_n", "fingerprint", "version", "checksum", "chain")
 		SELECT 'p' || i, 1, 0, 'register', 'register', 'waiting', now(), '', '', -1, '', 1, 0, 0 FROM generate_series(1, 5000) AS i;
-		ANALYZE parcel_events; SET plan_cache_mode = force_generic_plan; PREPARE buried AS `+tab.buried()); err != nil {
+		ANALYZE parcel_events; SET plan_cache_mode = force_generic_plan; PREPARE buried AS `+tab.text("tombstones")); err != nil {
 		t.Fatal(err)
 	}
 	plan := strings.Join(texts("EXPLAIN EXECUTE buried('p', now(), 10)"), "\n")

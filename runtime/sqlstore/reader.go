@@ -77,7 +77,7 @@ func (r *reader) integer(text string, args ...any) (n int64, ok bool, err error)
 }
 
 // Row returns the row, or ErrNotFound.
-func (r *reader) Row(id string) (driver.Row, error) { return r.one(r.t.sql.row, id) }
+func (r *reader) Row(id string) (driver.Row, error) { return r.one(r.t.text("row"), id) }
 
 func (r *reader) one(text, id string) (driver.Row, error) {
 	var row driver.Row
@@ -198,7 +198,7 @@ func (r *reader) Events(id string, from int64) iter.Seq2[driver.Event, error] {
 	return func(yield func(driver.Event, error) bool) {
 		rev, n := from, int64(-1)
 		for limit := few; ; limit = min(limit*8, chunk) {
-			list, err := r.events(r.t.sql.events, id, rev, n, limit)
+			list, err := r.events(r.t.text("history"), id, rev, n, limit)
 			if err != nil {
 				yield(driver.Event{}, err)
 				return
@@ -223,9 +223,9 @@ func (r *reader) Request(id, requestID string) ([]driver.Event, error) {
 	case requestID == "":
 		return nil, nil
 	case id == "":
-		return r.events(r.t.sql.batch, requestID)
+		return r.events(r.t.text("request_of_machine"), requestID)
 	}
-	return r.events(r.t.sql.request, id, requestID)
+	return r.events(r.t.text("request"), id, requestID)
 }
 
 // unlimited stands for no limit; every database takes it.
@@ -238,12 +238,12 @@ func unlimited(limit int) int64 {
 
 // Outbox returns deliveries that are due, oldest first.
 func (r *reader) Outbox(due time.Time, limit int) ([]driver.Delivery, error) {
-	return r.deliveries(r.t.sql.outbox, r.t.bind(due), unlimited(limit))
+	return r.deliveries(r.t.text("due"), r.t.bind(due), unlimited(limit))
 }
 
 // Effects returns the names of the effects of which a delivery is due.
 func (r *reader) Effects(due time.Time) ([]string, error) {
-	return r.ids(r.t.sql.effects, r.t.bind(due), r.t.bind(due))
+	return r.ids(r.t.text("due_effects"), r.t.bind(due))
 }
 
 func (r *reader) deliveries(text string, args ...any) ([]driver.Delivery, error) {
@@ -259,7 +259,7 @@ func (r *reader) deliveries(text string, args ...any) ([]driver.Delivery, error)
 
 // Orphans returns ids that have events but no row.
 func (r *reader) Orphans(after string, limit int) ([]string, error) {
-	return r.ids(r.t.sql.orphans, after, unlimited(limit))
+	return r.ids(r.t.text("orphans"), after, unlimited(limit))
 }
 
 // ids returns the texts of a query's only column.

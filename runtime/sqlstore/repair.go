@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -42,13 +41,7 @@ func (x *txn) Restore(row *driver.Row, e *driver.Event) error {
 // replace changes a stored row in place: rows of others that refer to it must not
 // go with it.
 func (x *txn) replace(row *driver.Row) (int64, error) {
-	set := `"_chain" = 0, "state" = ?, "rev" = ?, "created_at" = ?, "updated_at" = ?`
-	args := []any{row.State, row.Rev, x.t.bind(row.CreatedAt), x.t.bind(row.UpdatedAt)}
-	for i, v := range row.Values {
-		set += ", " + quote(x.t.schema.Columns[i].Stored) + " = ?"
-		args = append(args, x.t.bind(v))
-	}
-	return x.change(x.t.statement(`UPDATE %s SET %s WHERE "id" = ?%s`, x.t.name, set, x.t.same), append(args, row.ID)...)
+	return x.change(x.t.text("restore"), x.rowArgs(row)...)
 }
 
 // repairFault gives an error of the database the words of the engine.
@@ -67,24 +60,22 @@ func (x *txn) repairFault(err error) error {
 func (x *txn) Purge(w *driver.Write) (bool, error) {
 	x.last = w
 	id := w.Prev.ID
-	waiting, err := x.found(x.t.statement(`SELECT 1 FROM %s WHERE "id" = ?`, x.t.part("_outbox")), id)
+	waiting, err := x.found(x.t.text("waiting"), id)
 	if err != nil || waiting {
 		return false, err
 	}
 	if err := x.record(w); err != nil {
 		return false, err
 	}
-	events := x.t.part("_events")
-	n, err := x.change(x.t.statement(`DELETE FROM %s WHERE "id" = ? AND "rev" = ? AND "state" = ?%s`, x.t.name, x.t.same), id, w.Prev.Rev, w.PrevState)
+	n, err := x.change(x.t.text("purge_row"), id, w.Prev.Rev, w.PrevState)
 	if err == nil && n != 1 {
 		return false, driver.ErrMoved
 	}
 	if err == nil {
-		_, err = x.change(x.t.statement(`DELETE FROM %s WHERE "id" = ? AND "operation" <> '__purge' AND "request_n" < 0 AND NOT ("rev" = 1 AND "n" = 0)%s`, events, x.t.same), id)
+		_, err = x.change(x.t.text("purge_events"), id)
 	}
 	if err == nil {
-		_, err = x.change(x.t.statement(`UPDATE %s SET %s, "chain" = 0 WHERE "id" = ? AND "operation" <> '__purge'%s`,
-			events, setting(func(c *eventColumn) string { return c.purged }), x.t.same), id)
+		_, err = x.change(x.t.text("purge_contents"), id)
 	}
 	if err != nil {
 		return false, x.repairFault(fmt.Errorf("purge %q: %w", id, err))
@@ -92,40 +83,24 @@ func (x *txn) Purge(w *driver.Write) (bool, error) {
 	return true, nil
 }
 
-// tombstones is the condition on an event that it ends the log of a record that was
-// purged before a time.
-func (t *table) tombstones() string {
-	events := t.part("_events")
-	return fmt.Sprintf(`%[1]s."operation" = '__purge' AND %[1]s."n" > 0 AND %[1]s."occurred_at" < ?
-		AND NOT EXISTS (SELECT 1 FROM %[2]s AS r WHERE r."id" = %[1]s."id")
-		AND NOT EXISTS (SELECT 1 FROM %[1]s AS l WHERE l."id" = %[1]s."id" AND (l."rev", l."n") > (%[1]s."rev", %[1]s."n"))`, events, t.name)
-}
-
-// buried is the query of tombstones above an id.
-func (t *table) buried() string {
-	return t.statement(`SELECT %s FROM %s WHERE "id" > ? AND %s ORDER BY "id"%s`,
-		insertedEvent, t.part("_events"), t.tombstones(), t.dialect.limit("?"))
-}
-
 // Tombstones returns the marks of records that were purged before a time.
 func (r *reader) Tombstones(after string, before time.Time, limit int) ([]driver.Event, error) {
-	return r.events(r.t.buried(), after, r.t.bind(before), unlimited(limit))
+	return r.events(r.t.text("tombstones"), after, r.t.bind(before), unlimited(limit))
 }
 
 // Forget removes what is left of a purged record in the order that the schema
 // allows: the mark says so, the other events, the mark.
 func (x *txn) Forget(id string, before time.Time) (bool, error) {
 	x.last = &driver.Write{Prev: driver.Ref{ID: id}, Event: driver.Event{ID: id}}
-	events := x.t.part("_events")
-	n, err := x.change(x.t.statement(`UPDATE %s SET "operation" = '__forget' WHERE "id" = ? AND %s%s`, events, x.t.tombstones(), x.t.same), id, x.t.bind(before))
+	n, err := x.change(x.t.text("forget_mark"), id, x.t.bind(before))
 	if err == nil && n == 0 {
 		return false, nil
 	}
 	if err == nil {
-		_, err = x.change(x.t.statement(`DELETE FROM %s WHERE "id" = ? AND "operation" <> '__forget'%s`, events, x.t.same), id)
+		_, err = x.change(x.t.text("forget_others"), id)
 	}
 	if err == nil {
-		_, err = x.change(x.t.statement(`DELETE FROM %s WHERE "id" = ?%s`, events, x.t.same), id)
+		_, err = x.change(x.t.text("forget_last"), id)
 	}
 	if err != nil {
 		return false, x.repairFault(fmt.Errorf("forget %q: %w", id, err))
@@ -140,7 +115,7 @@ func (x *txn) Redact(w *driver.Write, edited []driver.Event) (bool, error) {
 	if err := x.t.fits(w); err != nil {
 		return false, err
 	}
-	waiting, err := x.found(x.t.statement(`SELECT 1 FROM %s WHERE "id" = ?`, x.t.part("_outbox")), w.Prev.ID)
+	waiting, err := x.found(x.t.text("waiting"), w.Prev.ID)
 	if err != nil || waiting {
 		return waiting, err
 	}
@@ -167,31 +142,21 @@ func (x *txn) erase(w *driver.Write, edited []driver.Event) error {
 			return err
 		}
 	}
-	text, args := x.insertion(&w.Event)
-	if _, err := x.change(text, args...); err != nil {
-		return err
-	}
-	if _, err := x.change(x.t.statement(`UPDATE %s SET "_chain" = 0 WHERE "id" = ?%s`, x.t.name, x.t.same), w.Prev.ID); err != nil {
+	if _, err := x.change(x.t.text("unchain"), w.Prev.ID); err != nil {
 		return err // that of the log is another one now
 	}
-	text, args = x.t.compose(rowOnly, w)
-	if n, err := x.change(text+x.t.same, args...); err != nil || n != 1 {
-		return errors.Join(err, driver.ErrMoved)
-	}
-	return nil
+	return x.write(w)
 }
 
 // edit puts an event with other contents in its place.
 func (x *txn) edit(e *driver.Event) error {
 	var args []any
-	text := x.t.statement(`UPDATE %s SET %s, "chain" = ? WHERE "id" = ? AND "rev" = ? AND "n" = ?%s`, x.t.part("_events"), setting(func(c *eventColumn) string {
-		if !c.redacted {
-			return ""
+	for i := range eventColumns {
+		if c := &eventColumns[i]; c.redacted {
+			args = append(args, x.t.bind(c.value(e)))
 		}
-		args = append(args, x.t.bind(c.value(e)))
-		return "?"
-	}), x.t.same)
-	n, err := x.change(text, append(args, int64(e.Chain), e.ID, e.Rev, e.N)...)
+	}
+	n, err := x.change(x.t.text("edit"), append(args, int64(e.Chain), e.ID, e.Rev, e.N)...)
 	if err == nil && n != 1 {
 		err = driver.ErrMoved
 	}

@@ -9,37 +9,6 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
-// statements are the texts that do not depend on a call. They are built once
-// per table; sessions prepare them at their first use.
-type statements struct {
-	row          string // id
-	holdRow      string // id; locks it
-	events       string // id, rev, n, limit
-	request      string // id, request id
-	batch        string // request id
-	outbox       string // due, limit
-	effects      string // due, due
-	orphans      string // after, limit
-	insertRow    string // the row's columns, chain
-	insertEvent  string
-	insertMove   string // the same for an event that moves its record
-	insertBehind string // the same and the id; empty: not needed
-	nextN        string // id, rev, id, rev, state: the number of the next recorded event
-	held         string // id, rev, state
-	exists       string // id
-	logged       string // id
-	insertOutbox string
-	leave        string // id, rev
-	fresh, again string // effect, due, limit: locks what has no attempt, and what has
-	claim        string // until, id, rev, n
-	settle       string // id, rev, n, attempt
-	postpone     string // due, error, id, rev, n, attempt
-	number       string // name, key
-	putNumber    string // name, key, number
-	requestInLog string // id, request id
-	batchInLog   string // request id, index
-}
-
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
@@ -88,77 +57,19 @@ func (t *table) statement(format string, args ...any) string {
 	return b.String()
 }
 
-// build writes all texts that are known now.
+// build begins the texts of the tables that are known now.
 func (t *table) build() {
 	s := t.schema
 	row := []string{"id", "state", "rev", "created_at", "updated_at"}
 	for i := range s.Columns {
 		row = append(row, s.Columns[i].Stored)
 	}
-	rows, events, outbox, groups := t.part(""), t.part("_events"), t.part("_outbox"), t.part("_groups")
 	t.same, t.works = t.checked(), t.worksOf()
-	t.name, t.columns, t.order = rows, quoted(row), t.dialect.ordered(s.Table+"_events")
-	t.reads = t.columns + `, "_chain"`
-	limit := t.dialect.limit("?")
-	places := func(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
-	chainedPlaces := places(len(eventColumns)) + ", " + chained(events, "?", "?", "?", "?")
-	selectEvents := "SELECT " + insertedEvent + " FROM " + events
-	t.sql = statements{
-		row:     t.statement(`SELECT %s FROM %s WHERE "id" = ?%s`, t.reads, rows, t.same),
-		holdRow: t.statement(`SELECT %s FROM %s WHERE "id" = ?%s`, t.reads, rows, t.same) + t.dialect.hold(),
-		events:  t.statement(`%s WHERE "id" = ? AND ("rev", "n") > (?, ?)%s ORDER BY "rev", "n"%s`, selectEvents, t.same, limit),
-		request: t.statement(`%s WHERE "id" = ? AND "request_id" = ? ORDER BY "rev", "n"`, selectEvents),
-		batch:   t.statement(`%s WHERE "request_id" = ? AND "request_n" >= 0 ORDER BY "request_n"`, selectEvents),
-		outbox:  t.statement(`SELECT %s FROM %s WHERE "due" <= ?%s ORDER BY "due", "id", "rev", "n"%s`, outboxList, outbox, t.same, limit),
-		effects: t.effectsOf(outbox),
-		fresh:   t.dueOf(outbox, "=", limit),
-		again:   t.dueOf(outbox, ">", limit),
-		orphans: t.statement(`SELECT DISTINCT "id" FROM %[1]s WHERE "id" > ? AND NOT EXISTS (SELECT 1 FROM %[2]s WHERE %[2]s."id" = %[1]s."id")
-			AND NOT EXISTS (SELECT 1 FROM %[1]s AS p WHERE p."id" = %[1]s."id" AND p."operation" = '__purge' AND p."n" > 0) ORDER BY "id"%[3]s`, events, rows, limit),
-		insertRow:   t.statement(`INSERT INTO %s (%s, "_chain") VALUES (%s)`, rows, t.columns, places(len(row)+1)),
-		insertEvent: t.statement(`INSERT INTO %s (%s) VALUES (%s)`, events, insertedEvent, chainedPlaces),
-		insertMove: t.statement(`INSERT INTO %s (%s) VALUES (%s, (coalesce(nullif((SELECT r."_chain" FROM %s AS r WHERE r."id" = ?), 0),
-			(SELECT p."chain" FROM %[1]s AS p WHERE p."id" = ? AND p."rev" = ? AND p."n" = ?), 0) * 16777619 + ?) %% 4294967296)`,
-			events, insertedEvent, places(len(eventColumns)), rows),
-		insertBehind: t.insertBehind(events, insertedEvent, chainedPlaces),
-		nextN: t.statement(`SELECT (SELECT coalesce(max("n"), 0) + 1 FROM %s WHERE "id" = ? AND "rev" = ?) FROM %s WHERE "id" = ? AND "rev" = ? AND "state" = ?`,
-			events, rows),
-		held:         t.statement(`SELECT 1 FROM %s WHERE "id" = ? AND "rev" = ? AND "state" = ?`, rows),
-		exists:       t.statement(`SELECT 1 FROM %s WHERE "id" = ?`, rows),
-		logged:       t.statement(`SELECT 1 FROM %s WHERE "id" = ? LIMIT 1`, events),
-		requestInLog: t.statement(`SELECT 1 FROM %s WHERE "id" = ? AND "request_id" = ?`, events),
-		batchInLog:   t.statement(`SELECT 1 FROM %s WHERE "request_id" = ? AND "request_n" = ? AND "request_n" >= 0`, events),
-		insertOutbox: t.statement(`INSERT INTO %s (%s) VALUES (%s)`, outbox, outboxList, places(len(outboxColumns))),
-		leave:        t.statement(`DELETE FROM %s WHERE "id" = ? AND "rev" = ? AND "n" = 0`, outbox),
-		claim:        t.statement(`UPDATE %s SET "attempts" = ?, "due" = ? WHERE "id" = ? AND "rev" = ? AND "n" = ?%s`, outbox, t.same),
-		settle:       t.statement(`DELETE FROM %s WHERE "id" = ? AND "rev" = ? AND "n" = ? AND "attempts" = ?%s`, outbox, t.same),
-		postpone:     t.statement(`UPDATE %s SET "due" = ?, "last_error" = ? WHERE "id" = ? AND "rev" = ? AND "n" = ? AND "attempts" = ?%s`, outbox, t.same),
-		number:       t.statement(`SELECT "number" FROM %s WHERE "name" = ? AND "key" = ?`, groups),
-		putNumber: t.statement(`INSERT INTO %s ("name", "key", "number") VALUES (?, ?, ?) ON CONFLICT ("name", "key") DO UPDATE SET "number" = excluded."number"`,
-			groups),
+	t.name, t.reads, t.order = t.part(""), quoted(append(row, "_chain")), t.dialect.ordered()
+	t.texts = map[string]string{}
+	if t.writes = t.postgresWrites(); t.dialect.writers() == 1 {
+		t.writes = t.sqliteWrites()
 	}
-}
-
-// effectsOf writes the query for the effects of which a delivery is due: from each name
-// it goes to the next one by the index, however many wait between.
-func (t *table) effectsOf(outbox string) string {
-	names := func(as, attempts string) string {
-		return fmt.Sprintf(`%[2]s("name") AS (SELECT min("effect") FROM %[1]s WHERE "attempts" %[3]s 0 UNION ALL `+
-			`SELECT (SELECT min("effect") FROM %[1]s WHERE "attempts" %[3]s 0 AND "effect" > %[2]s."name") FROM %[2]s WHERE %[2]s."name" IS NOT NULL)`,
-			outbox, as, attempts)
-	}
-	due := func(as, attempts string) string {
-		return fmt.Sprintf(`SELECT "name" FROM %[2]s WHERE (SELECT 1 FROM %[1]s `+
-			`WHERE "effect" = %[2]s."name" AND "attempts" %[3]s 0 AND "due" <= ? ORDER BY "due" LIMIT 1) IS NOT NULL%[4]s`,
-			outbox, as, attempts, t.same)
-	}
-	return t.statement("WITH RECURSIVE %s, %s %s UNION %s ORDER BY 1", names("fresh", "="), names("again", ">"), due("fresh", "="), due("again", ">"))
-}
-
-// dueOf writes the query that locks what is due of one effect.
-func (t *table) dueOf(outbox, attempts, limit string) string {
-	return t.statement(`SELECT %s FROM %s WHERE "effect" = ? AND "attempts" %s 0 AND "due" <= ?%s ORDER BY "due", "id", "rev", "n"%s`,
-		outboxList, outbox, attempts, t.same, limit) + t.dialect.lock()
 }
 
 // states writes the condition on the state. The words are literals in the

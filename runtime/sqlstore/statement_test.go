@@ -2,10 +2,6 @@ package sqlstore
 
 import (
 	"flag"
-	"fmt"
-	"os"
-	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -25,34 +21,6 @@ func parcels(t *testing.T, d Dialect) *table {
 		t.Fatal(err)
 	}
 	return tab
-}
-
-// The statements that do not depend on a call are what the golden files show, for
-// a reader to judge against the schema and its indexes.
-func TestTextsOfAMachine(t *testing.T) {
-	t.Parallel()
-	for _, d := range []Dialect{SQLite(), Postgres()} {
-		var b strings.Builder
-		texts := reflect.ValueOf(parcels(t, d).sql)
-		for i := range texts.NumField() {
-			if text := texts.Field(i).String(); text != "" {
-				fmt.Fprintf(&b, "-- %s\n%s;\n\n", texts.Type().Field(i).Name, text)
-			}
-		}
-		path := filepath.Join("testdata", "parcel."+d.Name()+".sql")
-		if *update {
-			if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), b.String()); diff != "" {
-			t.Errorf("%s: statements (-want +got; make them anew with -update and look at them):\n%s", d.Name(), diff)
-		}
-	}
 }
 
 // A query says to SQLite which of its conditions hold for few rows, and which
@@ -189,53 +157,6 @@ func TestListsAskForOpenRecords(t *testing.T) {
 		}
 		if _, got, _ := strings.Cut(b.String(), `FROM "parcel"`); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
-		}
-	}
-}
-
-// A text that is known from an earlier write is that of a write that comes first,
-// with the arguments of its own, and no text serves writes of another shape.
-func TestKnownTexts(t *testing.T) {
-	t.Parallel()
-	row := func(state string, lane any) *driver.Row {
-		r := storetest.Encode(&storetest.Parcel{ID: "p", State: state, Rev: 2})
-		r.Values[storetest.Schema().Column("lane")] = lane
-		return &r
-	}
-	lane := storetest.Schema().Column("lane")
-	writes := []*driver.Write{
-		{Prev: driver.Ref{ID: "p", Rev: 1}, PrevState: "waiting", Row: row("waiting", "a"), Changed: []int{lane}},
-		{Prev: driver.Ref{ID: "q", Rev: 1}, PrevState: "waiting", Row: row("waiting", "b"), Changed: []int{lane}},
-		{Prev: driver.Ref{ID: "p", Rev: 1}, PrevState: "waiting", Row: row("held", "a"), Changed: []int{lane}},
-		{Prev: driver.Ref{ID: "p", Rev: 1}, PrevState: "waiting", Row: row("waiting", "a")},
-		{Prev: driver.Ref{ID: "p", Rev: 1}, PrevState: "waiting", Row: row("waiting", "a"), Old: row("waiting", "x"), Changed: []int{lane}},
-	}
-	for _, d := range []Dialect{SQLite(), Postgres()} {
-		used, err := newTable(&Store{dialect: d}, storetest.Schema())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 2 {
-			for i, w := range writes {
-				for _, how := range []extent{whole, behind} {
-					fresh, err := newTable(&Store{dialect: d}, storetest.Schema())
-					if err != nil {
-						t.Fatal(err)
-					}
-					text := func(tab *table) (string, []any) {
-						if d.writers() == 1 {
-							return tab.compose(rowOnly, w)
-						}
-						text, args := tab.compose(how, w)
-						return text, args
-					}
-					want, wantArgs := text(fresh)
-					got, args := text(used)
-					if diff := cmp.Diff([]any{want, wantArgs}, []any{got, args}); diff != "" {
-						t.Errorf("%s, write %d (-first +known):\n%s", d.Name(), i, diff)
-					}
-				}
-			}
 		}
 	}
 }

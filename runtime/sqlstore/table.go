@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -21,14 +20,13 @@ type table struct {
 	dialect Dialect
 	schema  *driver.Schema
 	name    string // quoted
-	columns string // quoted, of a whole row
-	reads   string // the same and the chain
+	reads   string // quoted: the columns of a whole row and the chain
 	order   logOrder
-	sql     statements
-	same    string       // ends a condition: see checked; empty: not needed, or not known yet
-	texts   sync.Map     // shape -> the text of a write
-	kept    atomic.Int64 // texts of them that are one operation's
+	same    string // ends a condition: see checked; empty: not needed, or not known yet
 
+	writes   *writeTexts
+	mu       sync.RWMutex
+	texts    map[string]string // of queries that have one: see text
 	computed map[string]string // what is worked out of a row, for indexes -> the column, quoted: see settle
 	works    []worked          // the same, for writes
 }
@@ -109,7 +107,19 @@ func (t *table) Commit(ctx context.Context, w *driver.Write) error {
 	if err := t.sound(w); err != nil {
 		return err
 	}
-	if several := t.dialect.writers() != 1 && t.exchanges(w); several || w.Row == nil && t.dialect.writers() != 1 {
+	if lacksChain(w) && t.dialect.writers() != 1 {
+		err := t.Look(ctx, func(r driver.Reader) error {
+			known, err := r.(*reader).learn([]*driver.Write{w})
+			if err == nil {
+				w = known[0]
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if several := t.dialect.writers() != 1 && (t.exchanges(w) || lacksChain(w)); several || w.Row == nil && t.dialect.writers() != 1 {
 		return t.Update(ctx, func(tx driver.Tx) error {
 			if several { // its row comes before its places
 				if _, err := tx.Row(w.Prev.ID); err != nil && !errors.Is(err, driver.ErrNotFound) {

@@ -168,7 +168,7 @@ func (x *txn) hold(id string) (driver.Row, error) {
 	if err := x.asks(x.t.record(id)); err != nil {
 		return driver.Row{}, err
 	}
-	return x.one(x.t.sql.holdRow, id)
+	return x.one(x.t.text("row_locked"), id)
 }
 
 // Request returns the events that carry the request id. Where the request is of
@@ -204,10 +204,16 @@ func (x *txn) write(w *driver.Write) error {
 	if err := x.t.sound(w); err != nil {
 		return err
 	}
+	if same, err := x.compared(w); err != nil {
+		return err
+	} else if !same {
+		return x.explain(w, nil, false)
+	}
 	if x.t.dialect.writers() != 1 {
 		return x.whole(w)
 	}
-	if err := x.logMove(w); err != nil {
+	log := x.t.writes.logStep()
+	if err := x.logged(w, log.text, log.args(x.t, w)); err != nil {
 		return err
 	}
 	if w.Prev.Rev == 0 {
@@ -218,7 +224,8 @@ func (x *txn) write(w *driver.Write) error {
 		return err
 	}
 	if w.Leave {
-		if _, err := x.change(x.t.sql.leave, w.Prev.ID, w.Prev.Rev); err != nil {
+		leave := x.t.writes.leave()
+		if _, err := x.change(leave.text, leave.args(x.t, w)...); err != nil {
 			return err
 		}
 	}
@@ -230,11 +237,23 @@ func (x *txn) whole(w *driver.Write) error {
 	if err := x.asks(x.t.thingsOf(w)...); err != nil {
 		return err
 	}
-	text, args := x.t.compose(x.extent(), w)
+	text, args := x.t.writing(x.behind(), w)
 	if n, err := x.change(text, args...); err != nil || n != 1 {
 		return x.explain(w, err, false)
 	}
 	return nil
+}
+
+// compared reports whether the row is the one that a write was decided on, where no chain says so, since
+// others than the engine have written it. The transaction locks it then.
+func (x *txn) compared(w *driver.Write) (bool, error) {
+	if !lacksChain(w) {
+		return true, nil
+	}
+	if err := x.asks(x.t.record(w.Prev.ID)); err != nil {
+		return false, err
+	}
+	return x.unmoved(w)
 }
 
 // fits returns an error unless the rows of w have the table's columns.
@@ -259,7 +278,7 @@ func (x *txn) record(w *driver.Write) error {
 			return err
 		}
 	}
-	n, held, err := x.integer(x.t.sql.nextN, id, rev, id, rev, w.PrevState)
+	n, held, err := x.integer(x.t.text("record_n"), id, rev, w.PrevState)
 	if err != nil {
 		return err
 	}
@@ -274,16 +293,11 @@ func (x *txn) record(w *driver.Write) error {
 }
 
 func (x *txn) log(w *driver.Write) error {
-	text, args := x.insertion(&w.Event)
-	return x.logged(w, text, args)
-}
-
-// logMove is log on a database of one writer, for an event that moves its record.
-func (x *txn) logMove(w *driver.Write) error {
-	e := &w.Event
-	args := x.t.eventArgs(make([]any, 0, len(eventColumns)+5), e)
-	rev, n := chainedTo(e)
-	return x.logged(w, x.t.sql.insertMove, append(args, e.ID, e.ID, rev, n, int64(e.Sum)))
+	record, first := x.t.writes.record(), []any(nil)
+	if x.t.dialect.writers() != 1 {
+		first = []any{x.behind()}
+	}
+	return x.logged(w, record.text, record.args(x.t, w, first...))
 }
 
 // logged inserts an event. One that a trigger of the user's suppressed must not be missing.
@@ -299,13 +313,7 @@ func (x *txn) logged(w *driver.Write, text string, args []any) error {
 
 // insert writes a new row with its chain; 0: the log has it.
 func (x *txn) insert(w *driver.Write, chain uint32) error {
-	row := w.Row
-	args := make([]any, 0, 6+len(row.Values))
-	args = append(args, row.ID, row.State, row.Rev, x.t.bind(row.CreatedAt), x.t.bind(row.UpdatedAt))
-	for _, v := range row.Values {
-		args = append(args, x.t.bind(v))
-	}
-	switch n, err := x.change(x.t.sql.insertRow, append(args, int64(chain))...); {
+	switch n, err := x.change(x.t.text("insert"), append(x.rowArgs(w.Row), int64(chain))...); {
 	case err != nil:
 		return x.explain(w, err, true)
 	case n != 1:
@@ -314,8 +322,17 @@ func (x *txn) insert(w *driver.Write, chain uint32) error {
 	return nil
 }
 
+// rowArgs are the columns of a row.
+func (x *txn) rowArgs(row *driver.Row) []any {
+	args := append(make([]any, 0, 6+len(row.Values)), row.ID, row.State, row.Rev, x.t.bind(row.CreatedAt), x.t.bind(row.UpdatedAt))
+	for _, v := range row.Values {
+		args = append(args, x.t.bind(v))
+	}
+	return args
+}
+
 func (x *txn) move(w *driver.Write) error {
-	text, args := x.t.compose(rowOnly, w)
+	text, args := x.t.moving(w)
 	n, err := x.change(text, args...)
 	if err != nil || n != 1 {
 		return x.explain(w, err, true)
@@ -329,7 +346,7 @@ func (x *txn) ask(list []driver.Delivery) error {
 		for i := range outboxColumns {
 			args[i] = x.t.bind(outboxColumns[i].value(&list[j]))
 		}
-		if n, err := x.change(x.t.sql.insertOutbox, args...); err != nil || n != 1 {
+		if n, err := x.change(x.t.text("ask"), args...); err != nil || n != 1 {
 			return x.t.fault("ask for effect "+list[j].Effect, err)
 		}
 	}
@@ -454,7 +471,7 @@ func (x *txn) NextNumber(q driver.PeerQuery) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	last, _, err := x.integer(x.t.sql.number, q.Name, key)
+	last, _, err := x.integer(x.t.text("number"), q.Name, key)
 	if err != nil {
 		return 0, err
 	}
@@ -474,7 +491,7 @@ func (x *txn) NextNumber(q driver.PeerQuery) (int64, error) {
 	if last == math.MaxInt64 {
 		return 0, nil
 	}
-	if _, err := x.change(x.t.sql.putNumber, q.Name, key, last+1); err != nil {
+	if _, err := x.change(x.t.text("put_number"), q.Name, key, last+1); err != nil {
 		return 0, x.t.fault("count the sequence "+q.Name+" up", err)
 	}
 	return last + 1, nil
@@ -483,10 +500,10 @@ func (x *txn) NextNumber(q driver.PeerQuery) (int64, error) {
 // Claim gives deliveries of an effect to its caller, fresh ones first. Their rows are locked before they change;
 // where the server can, those that are locked already are passed over.
 func (x *txn) Claim(effect string, now, until time.Time, limit int) ([]driver.Delivery, error) {
-	list, err := x.deliveries(x.t.sql.fresh, effect, x.t.bind(now), unlimited(limit))
+	list, err := x.deliveries(x.t.text("fresh"), effect, x.t.bind(now), unlimited(limit))
 	if err == nil && (limit <= 0 || len(list) < limit) {
 		var again []driver.Delivery
-		again, err = x.deliveries(x.t.sql.again, effect, x.t.bind(now), unlimited(limit-len(list)))
+		again, err = x.deliveries(x.t.text("again"), effect, x.t.bind(now), unlimited(limit-len(list)))
 		list = append(list, again...)
 	}
 	if err != nil {
@@ -495,7 +512,7 @@ func (x *txn) Claim(effect string, now, until time.Time, limit int) ([]driver.De
 	for i := range list {
 		d := &list[i]
 		d.Claim(until)
-		if _, err := x.change(x.t.sql.claim, d.Attempts, x.t.bind(until), d.ID, d.Rev, d.N); err != nil {
+		if _, err := x.change(x.t.text("claim"), d.Attempts, x.t.bind(until), d.ID, d.Rev, d.N); err != nil {
 			return nil, err
 		}
 	}
@@ -504,12 +521,12 @@ func (x *txn) Claim(effect string, now, until time.Time, limit int) ([]driver.De
 
 // Settle removes a delivery.
 func (x *txn) Settle(id string, rev, n int64, attempt int) (bool, error) {
-	count, err := x.change(x.t.sql.settle, id, rev, n, attempt)
+	count, err := x.change(x.t.text("settle"), id, rev, n, attempt)
 	return count > 0, err
 }
 
 // Postpone notes a failed attempt.
 func (x *txn) Postpone(id string, rev, n int64, attempt int, due time.Time, lastError string) (bool, error) {
-	count, err := x.change(x.t.sql.postpone, x.t.bind(due), lastError, id, rev, n, attempt)
+	count, err := x.change(x.t.text("postpone"), x.t.bind(due), lastError, id, rev, n, attempt)
 	return count > 0, err
 }

@@ -226,7 +226,7 @@ func TestStrict(t *testing.T) {
 func TestLockedRowIsReadOnce(t *testing.T) {
 	t.Parallel()
 	x, s := scriptedTx(t, Postgres(), mode{})
-	lock, ask, batch := x.t.sql.holdRow, x.t.sql.request, x.t.sql.batch
+	lock, ask, batch := x.t.text("row_locked"), x.t.text("request"), x.t.text("request_of_machine")
 	if !strings.HasSuffix(lock, " FOR NO KEY UPDATE") {
 		t.Fatalf("%s locks nothing", lock)
 	}
@@ -286,7 +286,7 @@ func TestLockedRowIsReadOnce(t *testing.T) {
 	if _, err := x.Request("x", "r"); err != nil {
 		t.Error(err)
 	}
-	s.want(t, x.t.sql.request)
+	s.want(t, x.t.text("request"))
 }
 
 // lent is a transaction of another driver.
@@ -340,7 +340,7 @@ func TestWriteInOneStatement(t *testing.T) {
 	w := &driver.Write{Prev: driver.Ref{ID: "x", Rev: 3}, PrevState: "on", Row: &driver.Row{ID: "x", State: "off", Rev: 4},
 		Event: driver.Event{ID: "x", Rev: 4, Operation: "go", From: "on", To: "off", RequestN: -1}}
 	x, s := scriptedTx(t, Postgres(), mode{})
-	text, _ := x.t.compose(x.extent(), w)
+	text, _ := x.t.writing(true, w)
 	if err := x.Write(w); err != nil || x.last != w {
 		t.Errorf("got %v, the last write is %v", err, x.last)
 	}
@@ -349,7 +349,7 @@ func TestWriteInOneStatement(t *testing.T) {
 	if err := x.Write(w); !errors.Is(err, driver.ErrMoved) {
 		t.Errorf("got %v, want ErrMoved", err)
 	}
-	s.want(t, text, x.t.sql.held)
+	s.want(t, text, x.t.text("row_is_at"))
 	s.asked, s.changed, s.refuse[text] = nil, 1, deadlock
 	if err := x.Write(w); !errors.Is(err, fsm.ErrBusy) {
 		t.Errorf("got %v, want ErrBusy", err)
@@ -367,27 +367,27 @@ func TestRecordedCallLocksItsRecord(t *testing.T) {
 			Event: driver.Event{ID: "x", Rev: 3, N: 5, Operation: "go", From: "on", To: "on", RequestN: -1}}
 	}
 	x, s, w := begin()
-	insert, _ := x.insertion(&w.Event)
-	w.Event.N, s.rows, s.numbers = 0, []string{"x"}, map[string]int64{x.t.sql.nextN: 5}
+	insert := x.t.writes.record().text
+	w.Event.N, s.rows, s.numbers = 0, []string{"x"}, map[string]int64{x.t.text("record_n"): 5}
 	if err := x.Write(w); err != nil || w.Event.N != 5 {
 		t.Errorf("got %v and the number %d, want 5", err, w.Event.N)
 	}
-	s.want(t, x.t.sql.holdRow, x.t.sql.nextN, insert)
+	s.want(t, x.t.text("row_locked"), x.t.text("record_n"), insert)
 	x, s, w = begin() // where nobody is
 	if err := x.Write(w); !errors.Is(err, driver.ErrMoved) {
 		t.Errorf("got %v, want ErrMoved", err)
 	}
-	s.want(t, x.t.sql.holdRow, x.t.sql.nextN, x.t.sql.held)
+	s.want(t, x.t.text("row_locked"), x.t.text("record_n"), x.t.text("row_is_at"))
 	x, s, w = begin()
-	s.refuse[x.t.sql.holdRow] = deadlock
+	s.refuse[x.t.text("row_locked")] = deadlock
 	if err := x.Write(w); !errors.Is(err, fsm.ErrBusy) {
 		t.Errorf("got %v, want ErrBusy", err)
 	}
-	s.want(t, x.t.sql.holdRow)
+	s.want(t, x.t.text("row_locked"))
 	x, s, w = begin()
 	s.rows, s.spoilt = []string{"x"}, errors.New("not to be read")
 	if err := x.Write(w); !errors.Is(err, s.spoilt) {
 		t.Errorf("got %v, want %v", err, s.spoilt)
 	}
-	s.want(t, x.t.sql.holdRow)
+	s.want(t, x.t.text("row_locked"))
 }

@@ -90,3 +90,18 @@ func (t *table) rowOf(rows Rows, more ...any) (driver.Row, error) {
 	}
 	return row, nil
 }
+
+// columnType returns the server's type of a column.
+func columnType(kind driver.Kind) string {
+	switch kind {
+	case driver.KindInt, driver.KindCounter, driver.KindSequence:
+		return "bigint"
+	case driver.KindBool:
+		return "boolean"
+	case driver.KindTime:
+		return "timestamptz"
+	case driver.KindJSON, driver.KindSet:
+		return "json"
+	}
+	return "text"
+}

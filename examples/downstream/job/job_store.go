@@ -42,6 +42,15 @@ var schema = &driver.Schema{
 		{Name: "done", Stored: "done", Terminal: true},
 		{Name: "failed", Stored: "failed", Terminal: true},
 	},
+	Operations: []driver.OperationInfo{
+		{Stored: "submit", Creates: true, Sets: []int{0}},
+		{Stored: "claim", Leaves: true, Sets: []int{1, 2, 4}},
+		{Stored: "heartbeat", Stays: true, Sets: []int{2}},
+		{Stored: "finish", Leaves: true, Sets: []int{1, 2}},
+		{Stored: "fail", Leaves: true, Sets: []int{1, 2, 3}},
+		{Stored: "reclaim", Leaves: true, Sets: []int{1, 2}},
+	},
+	NoOutbox: true,
 	Indexes: []driver.Index{
 		{Name: "next.claim", Order: []driver.Order{{Column: "created_at"}}, States: []string{"queued"}},
 		{Name: "due.reclaim", Order: []driver.Order{{Column: "lease"}}, States: []string{"running"}},

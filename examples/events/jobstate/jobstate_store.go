@@ -41,7 +41,16 @@ var schema = &driver.Schema{
 		{Name: "done", Stored: "done", Terminal: true},
 		{Name: "failed", Stored: "failed", Terminal: true},
 	},
-	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
+	Operations: []driver.OperationInfo{
+		{Stored: "create", Creates: true, Sets: []int{0, 2}},
+		{Stored: "job_kick", Leaves: true},
+		{Stored: "expected_event", Leaves: true, Stays: true, Sets: []int{1}},
+		{Stored: "error_event", Leaves: true},
+		{Stored: "compensation_event", Leaves: true},
+		{Stored: "other"},
+	},
+	NoOutbox: true,
+	SQL:      map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
 // Outcome is the result of a call: the record, its events, and whether the call

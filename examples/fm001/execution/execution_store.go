@@ -51,6 +51,15 @@ var schema = &driver.Schema{
 		{Name: "one_committed_per_job", Columns: []string{"job_id"}, States: []string{"committed", "done"}, Err: ErrJobAlreadyCommitted},
 		{Name: "sequence_attempt", Columns: []string{"job_id", "attempt"}},
 	},
+	Operations: []driver.OperationInfo{
+		{Stored: "lease", Creates: true, Sets: []int{1, 3, 4}},
+		{Stored: "start", Leaves: true, Sets: []int{5}},
+		{Stored: "commit", Leaves: true, Sets: []int{0}},
+		{Stored: "finish", Leaves: true, Sets: []int{6}},
+		{Stored: "reconcile", Leaves: true, Sets: []int{6}},
+		{Stored: "expire", Leaves: true, Sets: []int{6}},
+	},
+	NoOutbox: true,
 	Indexes: []driver.Index{
 		{Name: "due.reconcile", Order: []driver.Order{{Column: "lease_expires_at"}}, States: []string{"committed"}},
 		{Name: "due.expire", Order: []driver.Order{{Column: "lease_expires_at"}}, States: []string{"leased", "in_progress"}},

@@ -35,7 +35,11 @@ var schema = &driver.Schema{
 	States: []driver.StateInfo{
 		{Name: "submitted", Stored: "submitted", Terminal: true},
 	},
-	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
+	Operations: []driver.OperationInfo{
+		{Stored: "submit", Creates: true, Sets: []int{0}},
+	},
+	NoOutbox: true,
+	SQL:      map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
 // Outcome is the result of a call: the record, its events, and whether the call

@@ -48,6 +48,14 @@ var schema = &driver.Schema{
 	Uniques: []driver.UniqueRule{
 		{Name: "sequence_attempt", Columns: []string{"job_id", "attempt"}},
 	},
+	Operations: []driver.OperationInfo{
+		{Stored: "lease", Creates: true, Sets: []int{0, 2, 3}},
+		{Stored: "start", Leaves: true, Sets: []int{4}},
+		{Stored: "commit", Leaves: true},
+		{Stored: "finish", Leaves: true, Sets: []int{5}},
+		{Stored: "expire", Leaves: true, Sets: []int{5}},
+	},
+	NoOutbox: true,
 	Indexes: []driver.Index{
 		{Name: "due.finish", Order: []driver.Order{{Column: "lease_expires_at"}}, States: []string{"committed"}},
 		{Name: "due.expire", Order: []driver.Order{{Column: "lease_expires_at"}}, States: []string{"leased", "in_progress"}},

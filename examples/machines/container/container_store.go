@@ -48,6 +48,17 @@ var schema = &driver.Schema{
 	Uniques: []driver.UniqueRule{
 		{Name: "one_per_id", Columns: []string{"container_id"}, States: []string{"creating", "created", "running", "stopped"}, Err: ErrIDInUse},
 	},
+	Operations: []driver.OperationInfo{
+		{Stored: "create", Creates: true, Sets: []int{0, 1, 2, 3}},
+		{Stored: "finish_create", Leaves: true, Sets: []int{4}},
+		{Stored: "fail_create", Leaves: true},
+		{Stored: "start", Leaves: true},
+		{Stored: "fail_start", Leaves: true, Sets: []int{4}},
+		{Stored: "destroy", Leaves: true},
+		{Stored: "kill", Stays: true},
+		{Stored: "exit", Leaves: true, Sets: []int{4, 5}},
+		{Stored: "delete", Leaves: true},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

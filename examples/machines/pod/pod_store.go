@@ -46,6 +46,18 @@ var schema = &driver.Schema{
 		{Name: "failed", Stored: "failed", Terminal: true},
 		{Name: "unknown", Stored: "unknown"},
 	},
+	Operations: []driver.OperationInfo{
+		{Stored: "create", Creates: true, Sets: []int{0, 1, 3}},
+		{Stored: "bind", Stays: true, Sets: []int{2}},
+		{Stored: "report", Leaves: true, Stays: true, Sets: []int{5}},
+		{Stored: "lose_contact", Leaves: true, Sets: []int{5}},
+		{Stored: "exceed_deadline", Leaves: true, Sets: []int{5}},
+		{Stored: "evict", Leaves: true, Sets: []int{5}},
+		{Stored: "delete", Stays: true, Sets: []int{4}},
+		{Stored: "hasten", Stays: true, Sets: []int{4}},
+		{Stored: "collect", Leaves: true, Sets: []int{5}},
+	},
+	NoOutbox: true,
 	Indexes: []driver.Index{
 		{Name: "due.exceed_deadline", Order: []driver.Order{{Column: "deadline"}}, States: []string{"pending", "running"}},
 		{Name: "due.collect", Order: []driver.Order{{Column: "deletion_at"}}, States: []string{"pending", "running", "unknown"}},

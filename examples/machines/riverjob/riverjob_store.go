@@ -59,6 +59,20 @@ var schema = &driver.Schema{
 	Uniques: []driver.UniqueRule{
 		{Name: "one_per_key", Columns: []string{"unique_key"}, States: []string{"pending", "scheduled", "available", "running", "retryable", "completed"}, Err: ErrDuplicateJob},
 	},
+	Operations: []driver.OperationInfo{
+		{Stored: "insert", Creates: true, Sets: []int{0, 1, 2, 3, 4, 5, 9}},
+		{Stored: "promote", Leaves: true},
+		{Stored: "schedule", Leaves: true},
+		{Stored: "fetch", Leaves: true, Sets: []int{6, 7, 8}},
+		{Stored: "complete", Leaves: true, Sets: []int{12}},
+		{Stored: "fail", Leaves: true, Sets: []int{9, 11, 12}},
+		{Stored: "snooze", Leaves: true, Sets: []int{6, 9, 12}},
+		{Stored: "cancel_work", Leaves: true, Sets: []int{12}},
+		{Stored: "cancel", Leaves: true, Stays: true, Sets: []int{10, 12}},
+		{Stored: "retry", Leaves: true, Stays: true, Sets: []int{5, 9, 10, 12}},
+		{Stored: "rescue", Leaves: true, Sets: []int{9, 11, 12}},
+	},
+	NoOutbox: true,
 	Indexes: []driver.Index{
 		{Name: "due.schedule", Order: []driver.Order{{Column: "scheduled_at"}}, States: []string{"scheduled", "retryable"}},
 		{Name: "next.fetch", Columns: []string{"queue"}, Order: []driver.Order{{Column: "priority"}, {Column: "scheduled_at"}}, States: []string{"available"}},

@@ -42,6 +42,12 @@ var schema = &driver.Schema{
 		{Name: "refunded", Stored: "refunded", Terminal: true},
 		{Name: "cancelled", Stored: "cancelled", Terminal: true},
 	},
+	Operations: []driver.OperationInfo{
+		{Stored: "place", Creates: true, Sets: []int{0, 1, 2, 3}},
+		{Stored: "pay", Leaves: true, Sets: []int{2}},
+		{Stored: "refund", Leaves: true, Stays: true, Sets: []int{3}},
+		{Stored: "cancel", Leaves: true},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

@@ -50,6 +50,17 @@ var schema = &driver.Schema{
 	Uniques: []driver.UniqueRule{
 		{Name: "dedupe_enqueue", Columns: []string{"dedupe_key"}},
 	},
+	Operations: []driver.OperationInfo{
+		{Stored: "enqueue", Creates: true, Sets: []int{0, 1, 6}},
+		{Stored: "claim_next", Leaves: true, Sets: []int{2, 3, 6, 7}},
+		{Stored: "start", Leaves: true},
+		{Stored: "heartbeat", Stays: true, Sets: []int{3}},
+		{Stored: "complete", Leaves: true, Sets: []int{2, 3, 4}},
+		{Stored: "fail", Leaves: true, Sets: []int{2, 3, 5}},
+		{Stored: "stall", Leaves: true, Sets: []int{2, 3}},
+		{Stored: "requeue_stalled", Leaves: true, Sets: []int{6}},
+	},
+	NoOutbox: true,
 	Indexes: []driver.Index{
 		{Name: "next.claim_next", Order: []driver.Order{{Column: "queued_at"}, {Column: "created_at"}}, States: []string{"queued", "stalled"}},
 		{Name: "due.stall", Order: []driver.Order{{Column: "lease"}}, States: []string{"claimed", "running"}},

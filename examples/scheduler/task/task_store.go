@@ -36,6 +36,12 @@ var schema = &driver.Schema{
 		{Name: "running", Stored: "running"},
 		{Name: "completed", Stored: "completed", Terminal: true},
 	},
+	Operations: []driver.OperationInfo{
+		{Stored: "submit", Creates: true},
+		{Stored: "start", Leaves: true},
+		{Stored: "complete", Leaves: true},
+		{Stored: "recover", Leaves: true},
+	},
 	Indexes: []driver.Index{
 		{Name: "next.start", Order: []driver.Order{{Column: "created_at"}}, States: []string{"pending"}},
 	},

@@ -45,6 +45,13 @@ var schema = &driver.Schema{
 	Uniques: []driver.UniqueRule{
 		{Name: "sequence_number", Columns: []string{"topic", "number"}},
 	},
+	Operations: []driver.OperationInfo{
+		{Stored: "publish", Creates: true, Sets: []int{0, 2, 3}},
+		{Stored: "confirm", Leaves: true, Sets: []int{3}},
+		{Stored: "give_up", Leaves: true, Sets: []int{3}},
+		{Stored: "retry", Leaves: true, Sets: []int{3}},
+		{Stored: "drop", Leaves: true},
+	},
 	Indexes: []driver.Index{
 		{Name: "due.give_up", Order: []driver.Order{{Column: "give_up_at"}}, States: []string{"due"}},
 	},

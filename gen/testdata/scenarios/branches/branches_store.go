@@ -40,7 +40,14 @@ var schema = &driver.Schema{
 		{Name: "paid", Stored: "paid", Terminal: true},
 		{Name: "parked", Stored: "parked", Final: true},
 	},
-	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
+	Operations: []driver.OperationInfo{
+		{Stored: "file", Creates: true, Sets: []int{0, 1}},
+		{Stored: "vote", Leaves: true, Stays: true, Sets: []int{2}},
+		{Stored: "ask", Leaves: true, Sets: []int{1}},
+		{Stored: "unpark", Leaves: true},
+	},
+	NoOutbox: true,
+	SQL:      map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
 // Outcome is the result of a call: the record, its events, and whether the call

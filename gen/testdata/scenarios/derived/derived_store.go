@@ -40,6 +40,12 @@ var schema = &driver.Schema{
 		{Name: "good", Stored: "good"},
 		{Name: "bad", Stored: "bad", Terminal: true},
 	},
+	Operations: []driver.OperationInfo{
+		{Stored: "add", Creates: true, Sets: []int{0, 1, 2}},
+		{Stored: "inspect", Leaves: true, Sets: []int{3}},
+		{Stored: "reinspect", Leaves: true, Sets: []int{3}},
+	},
+	NoOutbox: true,
 	Indexes: []driver.Index{
 		{Name: "projection", Columns: []string{"batch", "line"}},
 	},

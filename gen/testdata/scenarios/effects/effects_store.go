@@ -54,7 +54,21 @@ var schema = &driver.Schema{
 		{Name: "settled", Stored: "settled"},
 		{Name: "done", Stored: "done", Terminal: true},
 	},
-	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
+	Operations: []driver.OperationInfo{
+		{Stored: "make", Creates: true, Sets: []int{0, 3, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 17}},
+		{Stored: "swap", Stays: true, Sets: []int{0, 1}},
+		{Stored: "keep", Stays: true, Sets: []int{0, 3, 9, 11}},
+		{Stored: "hold", Stays: true, Sets: []int{5, 8, 10}},
+		{Stored: "copy", Stays: true, Sets: []int{2, 4, 6, 8}},
+		{Stored: "try", Leaves: true, Stays: true, Sets: []int{0, 1, 2, 8, 12, 13, 14}},
+		{Stored: "rest", Stays: true, Sets: []int{15, 16, 17}},
+		{Stored: "drive", Stays: true, Sets: []int{0, 13, 14, 15, 16, 17}},
+		{Stored: "settle", Leaves: true, Sets: []int{2, 4, 7, 11, 12, 13}},
+		{Stored: "unset", Leaves: true, Sets: []int{2, 4, 5, 6, 8, 10, 12, 13}},
+		{Stored: "finish", Leaves: true},
+	},
+	NoOutbox: true,
+	SQL:      map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
 // Outcome is the result of a call: the record, its events, and whether the call

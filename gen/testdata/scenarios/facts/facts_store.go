@@ -50,7 +50,21 @@ var schema = &driver.Schema{
 		{Name: "two", Stored: "two"},
 		{Name: "three", Stored: "three", Terminal: true},
 	},
-	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
+	Operations: []driver.OperationInfo{
+		{Stored: "make", Creates: true, Sets: []int{0, 2, 4, 5, 7, 9, 11, 12}},
+		{Stored: "hit", Stays: true, Sets: []int{13}},
+		{Stored: "rank", Stays: true},
+		{Stored: "repeat", Stays: true},
+		{Stored: "differ", Stays: true},
+		{Stored: "measure", Stays: true},
+		{Stored: "flip", Stays: true, Sets: []int{5, 6}},
+		{Stored: "wait", Leaves: true, Sets: []int{1, 3, 8, 10}},
+		{Stored: "read", Leaves: true},
+		{Stored: "sort", Leaves: true},
+		{Stored: "look", Leaves: true},
+	},
+	NoOutbox: true,
+	SQL:      map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
 // Outcome is the result of a call: the record, its events, and whether the call

@@ -51,6 +51,14 @@ var schema = &driver.Schema{
 		{Name: "sequence_serial", Columns: []string{"serial"}},
 		{Name: "dedupe_add", Columns: []string{"room", "floor"}},
 	},
+	Operations: []driver.OperationInfo{
+		{Stored: "add", Creates: true, Sets: []int{0, 1, 2, 4, 5}},
+		{Stored: "take", Leaves: true, Sets: []int{3}},
+		{Stored: "release", Leaves: true, Sets: []int{3}},
+		{Stored: "hand_over", Stays: true, Sets: []int{3}},
+		{Stored: "drop", Leaves: true, Sets: []int{3}},
+	},
+	NoOutbox: true,
 	Indexes: []driver.Index{
 		{Name: "next.take", Columns: []string{"kind"}, Order: []driver.Order{{Column: "rank", Descending: true}, {Column: "ready"}}, States: []string{"free"}},
 		{Name: "next.hand_over", Columns: []string{"holder"}, Order: []driver.Order{{Column: "number"}}, States: []string{"held"}},

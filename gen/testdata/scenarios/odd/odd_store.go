@@ -54,6 +54,12 @@ var schema = &driver.Schema{
 		{Name: "const", Columns: []string{"func"}, States: []string{"new"}, Err: ErrSwitch, Message: "%s taken"},
 		{Name: "sequence_peers", Columns: []string{"peers"}},
 	},
+	Operations: []driver.OperationInfo{
+		{Stored: "select", Creates: true, Sets: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
+		{Stored: "go", Leaves: true, Stays: true, Sets: []int{11}},
+		{Stored: "range", Leaves: true, Stays: true, Sets: []int{5, 6, 7, 8, 9, 10}},
+		{Stored: "defer", Leaves: true},
+	},
 	Indexes: []driver.Index{
 		{Name: "due.defer", Order: []driver.Order{{Column: "now_"}}, States: []string{"case"}},
 		{Name: "peers.else", Columns: []string{"type", "nil"}, States: []string{"case"}},

@@ -47,6 +47,16 @@ var schema = &driver.Schema{
 		{Name: "shipped", Stored: "shipped", Terminal: true},
 		{Name: "failed", Stored: "failed", Final: true},
 	},
+	Operations: []driver.OperationInfo{
+		{Stored: "place", Creates: true, Sets: []int{0, 1, 2, 3, 4}},
+		{Stored: "charge", Leaves: true},
+		{Stored: "charge_done", Leaves: true},
+		{Stored: "ship", Leaves: true},
+		{Stored: "give_up", Leaves: true, Sets: []int{5, 6}},
+		{Stored: "retry", Leaves: true, Sets: []int{4, 5, 6}},
+		{Stored: "recover", Leaves: true},
+		{Stored: "abandon", Leaves: true, Stays: true},
+	},
 	Indexes: []driver.Index{
 		{Name: "due.give_up", Order: []driver.Order{{Column: "due"}}, States: []string{"placed", "charging"}},
 		{Name: "due.give_up.updated_at", Order: []driver.Order{{Column: "updated_at"}}, States: []string{"placed", "charging"}},

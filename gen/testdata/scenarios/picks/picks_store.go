@@ -43,6 +43,12 @@ var schema = &driver.Schema{
 	Uniques: []driver.UniqueRule{
 		{Name: "one_busy", Columns: []string{"line"}, States: []string{"busy"}, Err: ErrLaneTaken},
 	},
+	Operations: []driver.OperationInfo{
+		{Stored: "put", Creates: true, Sets: []int{0, 1, 2}},
+		{Stored: "take", Leaves: true, Sets: []int{3}},
+		{Stored: "end", Leaves: true},
+	},
+	NoOutbox: true,
 	Indexes: []driver.Index{
 		{Name: "next.take", Order: []driver.Order{{Column: "priority", Descending: true}}, States: []string{"fresh"}},
 	},

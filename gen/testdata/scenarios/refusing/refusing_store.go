@@ -38,7 +38,14 @@ var schema = &driver.Schema{
 		{Name: "busy", Stored: "busy"},
 		{Name: "ended", Stored: "ended", Final: true},
 	},
-	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
+	Operations: []driver.OperationInfo{
+		{Stored: "begin", Creates: true, Sets: []int{1}},
+		{Stored: "receive", Leaves: true, Stays: true},
+		{Stored: "rise", Leaves: true, Sets: []int{0}},
+		{Stored: "settle", Leaves: true, Stays: true},
+	},
+	NoOutbox: true,
+	SQL:      map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
 // Outcome is the result of a call: the record, its events, and whether the call

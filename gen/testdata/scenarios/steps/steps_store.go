@@ -46,7 +46,19 @@ var schema = &driver.Schema{
 		{Name: "sold", Stored: "sold"},
 		{Name: "closed", Stored: "closed", Terminal: true},
 	},
-	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
+	Operations: []driver.OperationInfo{
+		{Stored: "start", Creates: true, Sets: []int{0, 1, 7, 8, 9}},
+		{Stored: "bid", Stays: true, Sets: []int{0, 2, 3}},
+		{Stored: "extend", Stays: true, Sets: []int{7}},
+		{Stored: "file", Stays: true, Sets: []int{5}},
+		{Stored: "upgrade", Stays: true, Sets: []int{8}},
+		{Stored: "sell", Leaves: true, Sets: []int{9}},
+		{Stored: "unlock", Stays: true, Sets: []int{9}},
+		{Stored: "sign", Stays: true, Sets: []int{6}},
+		{Stored: "pay", Leaves: true, Stays: true, Sets: []int{4}},
+	},
+	NoOutbox: true,
+	SQL:      map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
 // Outcome is the result of a call: the record, its events, and whether the call

@@ -43,7 +43,17 @@ var schema = &driver.Schema{
 		{Name: "elected", Stored: "elected", Terminal: true},
 		{Name: "shut", Stored: "shut", Terminal: true},
 	},
-	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
+	Operations: []driver.OperationInfo{
+		{Stored: "pay", Creates: true, Sets: []int{0, 1, 2, 3, 5, 6}},
+		{Stored: "refund", Stays: true, Sets: []int{1, 4}},
+		{Stored: "tip_more", Stays: true, Sets: []int{3}},
+		{Stored: "ask", Stays: true, Sets: []int{3}},
+		{Stored: "retry", Stays: true, Sets: []int{4}},
+		{Stored: "vote", Leaves: true, Stays: true, Sets: []int{5}},
+		{Stored: "shut", Leaves: true, Sets: []int{3}},
+	},
+	NoOutbox: true,
+	SQL:      map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
 // Outcome is the result of a call: the record, its events, and whether the call

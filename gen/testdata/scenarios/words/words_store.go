@@ -39,6 +39,16 @@ var schema = &driver.Schema{
 		{Name: "closed", Stored: "closed"},
 		{Name: "merged", Stored: "merged", Terminal: true},
 	},
+	Operations: []driver.OperationInfo{
+		{Stored: "create", Creates: true, Sets: []int{0}},
+		{Stored: "prioritise", Stays: true, Sets: []int{0}},
+		{Stored: "judge", Stays: true, Sets: []int{1, 2}},
+		{Stored: "guess", Stays: true, Sets: []int{1}},
+		{Stored: "close", Leaves: true, Sets: []int{1}},
+		{Stored: "merge", Leaves: true, Sets: []int{1}},
+		{Stored: "reopen", Leaves: true, Sets: []int{1}},
+	},
+	NoOutbox: true,
 	Indexes: []driver.Index{
 		{Name: "lookup.of_priority", Columns: []string{"urgency"}, Order: []driver.Order{{Column: "created_at", Descending: true}}, States: []string{"new"}},
 	},

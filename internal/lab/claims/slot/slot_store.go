@@ -46,6 +46,17 @@ var schema = &driver.Schema{
 	Uniques: []driver.UniqueRule{
 		{Name: "one_key", Columns: []string{"key"}, States: []string{"running"}, Err: ErrKeyTaken},
 	},
+	Operations: []driver.OperationInfo{
+		{Stored: "submit", Creates: true, Sets: []int{0, 1, 2, 3, 4, 5}},
+		{Stored: "edit", Stays: true, Sets: []int{0, 1, 2, 3, 4, 5}},
+		{Stored: "claim", Leaves: true, Sets: []int{6}},
+		{Stored: "rush", Leaves: true, Sets: []int{6}},
+		{Stored: "shift", Stays: true, Sets: []int{0}},
+		{Stored: "back", Leaves: true, Sets: []int{6}},
+		{Stored: "finish", Leaves: true},
+		{Stored: "drop", Leaves: true},
+	},
+	NoOutbox: true,
 	Indexes: []driver.Index{
 		{Name: "next.claim", Order: []driver.Order{{Column: "rank"}, {Column: "floor", Descending: true}}, States: []string{"queued"}},
 		{Name: "peers.few", Columns: []string{"lane"}, States: []string{"running"}},

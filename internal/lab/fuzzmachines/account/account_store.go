@@ -42,7 +42,17 @@ var schema = &driver.Schema{
 		{Name: "frozen", Stored: "frozen"},
 		{Name: "closed", Stored: "closed", Terminal: true},
 	},
-	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
+	Operations: []driver.OperationInfo{
+		{Stored: "open_account", Creates: true, Sets: []int{0, 1, 2, 3, 4}},
+		{Stored: "credit", Stays: true, Sets: []int{2, 3}},
+		{Stored: "reserve", Stays: true, Sets: []int{3}},
+		{Stored: "post", Stays: true, Sets: []int{2, 3}},
+		{Stored: "freeze", Leaves: true},
+		{Stored: "thaw", Leaves: true},
+		{Stored: "close", Leaves: true, Sets: []int{5}},
+	},
+	NoOutbox: true,
+	SQL:      map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
 // Outcome is the result of a call: the record, its events, and whether the call

@@ -1,0 +1,53 @@
+package sqlite_test
+
+import (
+	"database/sql"
+	"path/filepath"
+	"testing"
+
+	"github.com/fsmgen/fsmgen/internal/lab/storetest"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/sqlstore"
+)
+
+// SQLite takes each statement of a machine, and knows its tables and columns.
+func TestSQLitePreparesEachQuery(t *testing.T) {
+	t.Parallel()
+	parcels := storetest.Schema()
+	parcels.SQL = generated(t, "parcel")
+	for _, s := range []*driver.Schema{parcels, executionSchema(t)} {
+		db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "queries.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		if _, err := db.ExecContext(t.Context(), s.SQL["sqlite"]); err != nil {
+			t.Fatal(err)
+		}
+		list, err := sqlstore.Queries(sqlstore.SQLite(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range list {
+			rows, err := db.QueryContext(t.Context(), "EXPLAIN "+q.Text, make([]any, parameters(q.Text))...)
+			if err != nil {
+				t.Errorf("%s, %s: %v\n%s", s.Machine, q.Name, err, q.Text)
+				continue
+			}
+			rows.Close()
+		}
+	}
+}
+
+// parameters returns the largest number of a parameter.
+func parameters(text string) (most int) {
+	for i := 0; i < len(text); i++ {
+		if n := 0; text[i] == '?' {
+			for i++; i < len(text) && text[i] >= '0' && text[i] <= '9'; i++ {
+				n = 10*n + int(text[i]-'0')
+			}
+			most = max(most, n)
+		}
+	}
+	return most
+}

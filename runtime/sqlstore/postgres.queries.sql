@@ -1,0 +1,300 @@
+-- The statements of one machine on PostgreSQL, as far as they are the same for each call.
+-- `fsmctl queries` prints them for a specification.
+--
+-- A word in braces is the name of another query here and stands for its text. One that begins with
+-- a capital is what the machine makes:
+--   {M} {M_events} {M_outbox} {M_groups}  its tables, with their schema; {M_text} the first one's name as a text
+--   {ROW} {NEW}      the columns of a new row, and their values
+--   {STATE} {SETS}   what a move sets: , "owner" = i."v_owner", ...
+--   {CELLS}          $2::text AS "id", ...
+--   {ARRAYS} {NAMES} $2::text::text[], ... and "id", ...
+--   {LAST}           the last parameter
+--   {SAME}           fails the statement when the names lead to other tables than those that the store was opened on
+--
+-- Parameters of a write: $1 says whether its event must stand behind the last one (see log_position), then
+-- come the cells i, of a batch each as an array, then how many writes a batch has. A cell that all writes of a
+-- batch lack is NULL instead of an array: unnest fills it up. So is, in each write, the time of an event that
+-- is the row's, an empty reason, and the place of a request that belongs to the record alone.
+
+-- part: event
+"id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_id", "request_n",
+"fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "checksum", "chain"
+
+------------------------------------------------------------------------------------------------
+-- Writes
+
+-- write: move
+-- Moves records: each row at the revision and in the state that was decided on, then its effects, then
+-- its event. Of a record that is elsewhere nothing is returned. There is one text for each operation; one for what
+-- any operation may change; and one for a batch of any operations. The last two have a bit for each column in "changed".
+WITH i AS {WRITES},
+w AS (
+	UPDATE {M} AS r SET "rev" = r."rev" + 1, "updated_at" = i."updated_at"{STATE}{SETS},
+		"_chain" = (CASE WHEN r."_chain" <> 0 THEN r."_chain" ELSE coalesce((SELECT p."chain" FROM {M_events} AS p
+			WHERE p."id" = r."id" AND p."rev" = r."rev" AND p."n" = 0), 0) END * 16777619 + i."checksum") % 4294967296
+	FROM i
+	WHERE r."id" = i."id" AND r."rev" = i."rev" AND r."state" = i."from_state" AND r."_chain" = coalesce(i."was", r."_chain")
+	RETURNING i.*, r."_chain"
+){ASKS}{LEAVES}
+INSERT INTO {M_events} ({event}, "xid")
+SELECT i."id", i."rev" + 1, 0, i."operation", i."name", i."from_state", i."to_state", coalesce(i."occurred_at", i."updated_at"), i."actor",
+	coalesce(i."reason", ''), i."request_id", coalesce(i."request_n", -1), i."fingerprint", i."labels", i."inputs", i."changes", i."image",
+	i."version", i."cause", i."guard", i."checksum", i."_chain", {log_position}
+FROM w AS i WHERE {SAME}
+RETURNING "id"
+
+-- part: log_position
+-- A transaction that may see what was committed after it began has an older number than the
+-- record's last event: then the event takes that one's, so that the log stays in order.
+CASE WHEN $1 THEN greatest(pg_current_xact_id(), (SELECT e."xid" FROM {M_events} AS e WHERE e."id" = i."id"
+	ORDER BY e."rev" DESC, e."n" DESC LIMIT 1)) ELSE pg_current_xact_id() END
+
+-- part: one
+(SELECT {CELLS})
+
+-- part: many
+-- LIMIT hides from the planner how long the batch is: it keeps one plan, which finds each record by an index.
+(SELECT * FROM unnest({ARRAYS}) AS i({NAMES}) LIMIT {LAST}::bigint)
+
+-- part: many_unlocked
+-- A batch passes over records that another transaction has locked: they go alone, and wait while they hold nothing.
+MATERIALIZED (SELECT i.* FROM {many} AS i JOIN {M} AS r ON r."id" = i."id" AND r."rev" = i."rev" FOR NO KEY UPDATE OF r SKIP LOCKED)
+
+-- part: asks
+-- What a step asks for goes into the outbox. Left out, as is the next part, where no operation has an effect.
+,
+o AS (
+	INSERT INTO {M_outbox} ({delivery})
+	SELECT i."id", i."rev" + 1, x."n", x."effect", x."key", x."attempts", x."due", x."last_error" FROM w AS i,
+		json_to_recordset(i."effects") AS x("n" bigint, "effect" text, "key" text, "attempts" bigint, "due" timestamptz, "last_error" text)
+)
+
+-- part: leaves
+-- The effect of the revision that is left is of no more use.
+,
+d AS (DELETE FROM {M_outbox} AS x USING w AS i WHERE i."leave" AND x."id" = i."id" AND x."rev" = i."rev" AND x."n" = 0)
+
+-- write: create
+-- Makes a record. One whose id, request or place is taken is no error but no row.
+WITH i AS {one},
+r AS (INSERT INTO {M} ({ROW}) SELECT {NEW} FROM i ON CONFLICT DO NOTHING RETURNING "id"),
+w AS (SELECT i.* FROM i JOIN r ON r."id" = i."id"){ASKS}
+{create_event}
+
+-- write: create_many
+-- Makes records. What is known to be taken is left out before, and so is what another one is about
+-- to take; what is taken by others at the same time fails the statement. OFFSET 0 makes the
+-- planner look for each record by an index. {FREE} is one NOT EXISTS for each unique rule.
+WITH i AS MATERIALIZED (
+	SELECT * FROM {many} AS i WHERE NOT EXISTS (SELECT 1 FROM {M} AS r WHERE r."id" = i."id" OFFSET 0)
+		AND NOT EXISTS (SELECT 1 FROM {M_events} AS e WHERE e."request_id" = i."request_id" AND e."request_n" = i."request_n"
+			AND e."request_n" >= 0 OFFSET 0){FREE}
+),
+r AS (INSERT INTO {M} ({ROW}) SELECT {NEW} FROM i RETURNING "id"),
+w AS (SELECT i.* FROM i JOIN r ON r."id" = i."id"){ASKS}
+{create_event}
+
+-- part: create_event
+-- Only a row that is there gets its event: a trigger of the user's may suppress one.
+INSERT INTO {M_events} ({event}, "xid")
+SELECT i."id", 1, 0, i."operation", i."name", NULL, i."to_state", coalesce(i."occurred_at", i."updated_at"), i."actor",
+	coalesce(i."reason", ''), i."request_id", coalesce(i."request_n", -1), i."fingerprint", i."labels", i."inputs", i."changes", i."image",
+	i."version", i."cause", i."guard", i."checksum", i."checksum", {log_position}
+FROM w AS i WHERE {SAME}
+RETURNING "id"
+
+-- part: try_places
+-- The places of unique rules that a new record takes: those that nobody has are locked.
+AND (SELECT bool_and(pg_try_advisory_xact_lock(hashtextextended(concat_ws(' ', {M_text}::regclass::oid, 'place', k), 0)))
+	FROM unnest(i."places"::int[]) AS n(k)) IS NOT FALSE
+
+-- write: record
+-- Appends an event that moves nothing; its number n was asked for before, under the row's lock.
+INSERT INTO {M_events} ({event}, "xid")
+SELECT i."id", i."rev", i."n", i."operation", i."name", i."from_state", i."to_state", i."occurred_at", i."actor", i."reason",
+	i."request_id", i."request_n", i."fingerprint", i."labels", i."inputs", i."changes", i."image", i."version", i."cause", i."guard", i."checksum",
+	(coalesce((SELECT p."chain" FROM {M_events} AS p WHERE p."id" = i."id" AND p."rev" = i."rev" AND p."n" = i."n" - 1), 0) * 16777619
+		+ i."checksum") % 4294967296, {log_position}
+FROM {one} AS i
+
+-- name: insert
+-- A row without its event: of a repair, or so that the server names what stands against a creation.
+INSERT INTO {M} ({ROW}) VALUES ({VALUES})
+
+-- name: ask
+-- What a recorded event asks for.
+INSERT INTO {M_outbox} ({delivery}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+
+------------------------------------------------------------------------------------------------
+-- Reads
+
+-- name: some
+-- The rows of ids.
+SELECT {ROW} FROM {M} WHERE "id" = ANY($1::text::text[]) AND {SAME}
+
+-- name: row
+SELECT {ROW} FROM {M} WHERE "id" = $1 AND {SAME}
+
+-- name: row_locked
+-- A foreign key of the user's that refers to the row waits for nobody.
+SELECT {ROW} FROM {M} WHERE "id" = $1 AND {SAME} FOR NO KEY UPDATE
+
+-- name: history
+-- $1 id, behind $2 rev and $3 n, $4 limit
+SELECT {event} FROM {M_events} WHERE "id" = $1 AND ("rev", "n") > ($2, $3) AND {SAME} ORDER BY "rev", "n" LIMIT $4
+
+-- name: request
+SELECT {event} FROM {M_events} WHERE "id" = $1 AND "request_id" = $2 ORDER BY "rev", "n"
+
+-- name: request_of_machine
+-- The events of a call on many records.
+SELECT {event} FROM {M_events} WHERE "request_id" = $1 AND "request_n" >= 0 ORDER BY "request_n"
+
+-- name: record_n
+-- $1 id, $2 rev, $3 state: the number of the next recorded event; no row where the record is elsewhere.
+SELECT (SELECT coalesce(max(e."n"), 0) + 1 FROM {M_events} AS e WHERE e."id" = $1 AND e."rev" = $2)
+FROM {M} WHERE "id" = $1 AND "rev" = $2 AND "state" = $3
+
+------------------------------------------------------------------------------------------------
+-- Why a write did nothing
+
+-- name: request_is_known
+SELECT 1 FROM {M_events} WHERE "id" = $1 AND "request_id" = $2
+
+-- name: place_in_batch_is_known
+SELECT 1 FROM {M_events} WHERE "request_id" = $1 AND "request_n" = $2 AND "request_n" >= 0
+
+-- name: row_exists
+SELECT 1 FROM {M} WHERE "id" = $1
+
+-- name: log_exists
+SELECT 1 FROM {M_events} WHERE "id" = $1 LIMIT 1
+
+-- name: row_is_at
+SELECT 1 FROM {M} WHERE "id" = $1 AND "rev" = $2 AND "state" = $3
+
+------------------------------------------------------------------------------------------------
+-- The log of all records
+
+-- name: log
+-- Behind the cursor $1 xid, $2 id, $3 rev, $4 n. Below the oldest open transaction nothing can come any more.
+-- The text of "xid" has a name of its own: under its own one, ORDER BY would take the text.
+SELECT {event}, "xid"::text AS "place" FROM {M_events}
+WHERE "xid" >= $1::text::xid8 AND ("xid", "id", "rev", "n") > ($1::text::xid8, $2, $3, $4)
+	AND "xid" < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY "xid", "id", "rev", "n" LIMIT $5
+
+-- name: log_is_ahead
+-- Whether the log, or the cursor $1, is of another server, whose transactions are ahead of this one's.
+SELECT EXISTS (SELECT 1 FROM {M_events} WHERE "xid" >= pg_snapshot_xmax(pg_current_snapshot())),
+	$1::text::xid8 >= pg_snapshot_xmax(pg_current_snapshot())
+
+-- name: log_lag
+-- The oldest event that is held back, and who has the oldest transaction.
+WITH oldest AS (SELECT pg_snapshot_xmin(pg_current_snapshot()) AS x)
+SELECT "occurred_at", coalesce((SELECT format('the session %s of the role %s in the database %s', pid, usename, datname)
+	FROM pg_stat_activity WHERE backend_xid = x::xid LIMIT 1),
+	(SELECT format('the prepared transaction %L of the role %s in the database %s', gid, owner, database)
+	FROM pg_prepared_xacts WHERE transaction = x::xid), '')
+FROM (SELECT "occurred_at" FROM {M_events} WHERE "xid" >= (SELECT x FROM oldest) ORDER BY "xid", "id", "rev", "n" LIMIT 1) AS held, oldest
+
+------------------------------------------------------------------------------------------------
+-- The outbox, and numbers of groups
+
+-- part: delivery
+"id", "rev", "n", "effect", "key", "attempts", "due", "last_error"
+
+-- name: due
+SELECT {delivery} FROM {M_outbox} WHERE "due" <= $1 AND {SAME} ORDER BY "due", "id", "rev", "n" LIMIT $2
+
+-- name: due_effects
+-- The effects of which a delivery is due: from each name to the next one by the index, however many wait between.
+WITH RECURSIVE fresh("name") AS (
+	SELECT min("effect") FROM {M_outbox} WHERE "attempts" = 0 UNION ALL
+	SELECT (SELECT min("effect") FROM {M_outbox} WHERE "attempts" = 0 AND "effect" > fresh."name") FROM fresh WHERE fresh."name" IS NOT NULL
+), again("name") AS (
+	SELECT min("effect") FROM {M_outbox} WHERE "attempts" > 0 UNION ALL
+	SELECT (SELECT min("effect") FROM {M_outbox} WHERE "attempts" > 0 AND "effect" > again."name") FROM again WHERE again."name" IS NOT NULL
+)
+SELECT "name" FROM fresh
+WHERE (SELECT 1 FROM {M_outbox} WHERE "effect" = fresh."name" AND "attempts" = 0 AND "due" <= $1 ORDER BY "due" LIMIT 1) IS NOT NULL AND {SAME}
+UNION SELECT "name" FROM again
+WHERE (SELECT 1 FROM {M_outbox} WHERE "effect" = again."name" AND "attempts" > 0 AND "due" <= $1 ORDER BY "due" LIMIT 1) IS NOT NULL AND {SAME}
+ORDER BY 1
+
+-- name: fresh
+-- What is due of the effect $1 at $2 and has no attempt; the next one: what has. Locked, where others have not done so.
+SELECT {delivery} FROM {M_outbox} WHERE "effect" = $1 AND "attempts" = 0 AND "due" <= $2 AND {SAME}
+ORDER BY "due", "id", "rev", "n" LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED
+
+-- name: again
+SELECT {delivery} FROM {M_outbox} WHERE "effect" = $1 AND "attempts" > 0 AND "due" <= $2 AND {SAME}
+ORDER BY "due", "id", "rev", "n" LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED
+
+-- name: claim
+UPDATE {M_outbox} SET "attempts" = $1, "due" = $2 WHERE "id" = $3 AND "rev" = $4 AND "n" = $5 AND {SAME}
+
+-- name: settle
+DELETE FROM {M_outbox} WHERE "id" = $1 AND "rev" = $2 AND "n" = $3 AND "attempts" = $4 AND {SAME}
+
+-- name: postpone
+UPDATE {M_outbox} SET "due" = $1, "last_error" = $2 WHERE "id" = $3 AND "rev" = $4 AND "n" = $5 AND "attempts" = $6 AND {SAME}
+
+-- name: waiting
+SELECT 1 FROM {M_outbox} WHERE "id" = $1
+
+-- name: number
+SELECT "number" FROM {M_groups} WHERE "name" = $1 AND "key" = $2
+
+-- name: put_number
+INSERT INTO {M_groups} ("name", "key", "number") VALUES ($1, $2, $3) ON CONFLICT ("name", "key") DO UPDATE SET "number" = excluded."number"
+
+------------------------------------------------------------------------------------------------
+-- Repair, purge, redaction. The triggers of the schema let them pass.
+
+-- name: restore
+-- Puts a row in the place of what is stored: in place, so that rows of others which refer to it stay. $1 id, $2 state,
+-- $3 rev, $4 created_at, $5 updated_at, then all columns.
+UPDATE {M} SET "_chain" = 0, "state" = $2, "rev" = $3, "created_at" = $4, "updated_at" = $5{SETS} WHERE "id" = $1 AND {SAME}
+
+-- name: unchain
+UPDATE {M} SET "_chain" = 0 WHERE "id" = $1 AND {SAME}
+
+-- name: edit
+-- Puts an event with other contents in its place.
+UPDATE {M_events} SET "actor" = $1, "reason" = $2, "fingerprint" = $3, "labels" = $4, "inputs" = $5, "changes" = $6, "image" = $7,
+	"checksum" = $8, "chain" = $9 WHERE "id" = $10 AND "rev" = $11 AND "n" = $12 AND {SAME}
+
+-- name: purge_row
+DELETE FROM {M} WHERE "id" = $1 AND "rev" = $2 AND "state" = $3 AND {SAME}
+
+-- name: purge_events
+-- The mark, the creation and calls on many records stay, without their contents.
+DELETE FROM {M_events} WHERE "id" = $1 AND "operation" <> '__purge' AND "request_n" < 0 AND NOT ("rev" = 1 AND "n" = 0) AND {SAME}
+
+-- name: purge_contents
+UPDATE {M_events} SET "operation" = '__purged', "name" = '__purged', "actor" = '', "reason" = '', "labels" = NULL, "inputs" = NULL,
+	"changes" = NULL, "image" = NULL, "cause" = NULL, "guard" = NULL, "checksum" = 0, "chain" = 0
+WHERE "id" = $1 AND "operation" <> '__purge' AND {SAME}
+
+-- part: is_tombstone
+-- The condition on an event t that it ends the log of a record that was purged before $2.
+t."operation" = '__purge' AND t."n" > 0 AND t."occurred_at" < $2
+	AND NOT EXISTS (SELECT 1 FROM {M} AS r WHERE r."id" = t."id")
+	AND NOT EXISTS (SELECT 1 FROM {M_events} AS l WHERE l."id" = t."id" AND (l."rev", l."n") > (t."rev", t."n"))
+
+-- name: tombstones
+SELECT {event} FROM {M_events} AS t WHERE t."id" > $1 AND {is_tombstone} ORDER BY t."id" LIMIT $3
+
+-- name: forget_mark
+UPDATE {M_events} AS t SET "operation" = '__forget' WHERE t."id" = $1 AND {is_tombstone} AND {SAME}
+
+-- name: forget_others
+DELETE FROM {M_events} WHERE "id" = $1 AND "operation" <> '__forget' AND {SAME}
+
+-- name: forget_last
+DELETE FROM {M_events} WHERE "id" = $1 AND {SAME}
+
+-- name: orphans
+-- Ids behind $1 that have events, and no row.
+SELECT DISTINCT e."id" FROM {M_events} AS e WHERE e."id" > $1 AND NOT EXISTS (SELECT 1 FROM {M} AS r WHERE r."id" = e."id")
+	AND NOT EXISTS (SELECT 1 FROM {M_events} AS p WHERE p."id" = e."id" AND p."operation" = '__purge' AND p."n" > 0) ORDER BY e."id" LIMIT $2

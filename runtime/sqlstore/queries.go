@@ -1,0 +1,153 @@
+package sqlstore
+
+import (
+	_ "embed"
+	"maps"
+	"strconv"
+	"strings"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
+)
+
+var (
+	//go:embed postgres.queries.sql
+	postgresQueries string
+	//go:embed sqlite.queries.sql
+	sqliteQueries string
+
+	queryFiles = map[string]*queryFile{"postgres": queriesOf(postgresQueries), "sqlite": queriesOf(sqliteQueries)}
+)
+
+// queryFile are the queries of a file.
+type queryFile struct {
+	texts map[string]string
+	sent  []string // the names of those that a machine has one of
+}
+
+// queriesOf cuts a file at its lines "-- name: x", "-- write: x" and "-- part: x", and leaves its comments out.
+func queriesOf(file string) *queryFile {
+	list, name := &queryFile{texts: map[string]string{}}, ""
+	for line := range strings.Lines(file) {
+		kind, word, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		switch {
+		case kind == "-- name", kind == "-- write", kind == "-- part":
+			if name = word; list.texts[name] != "" {
+				panic("sqlstore: there are two queries of the name " + name)
+			}
+			if kind == "-- name" {
+				list.sent = append(list.sent, name)
+			}
+		case name != "" && !strings.HasPrefix(line, "--"):
+			list.texts[name] += line
+		}
+	}
+	for name, text := range list.texts {
+		list.texts[name] = strings.TrimRight(text, "\n")
+	}
+	return list
+}
+
+// expanded returns a query of a file with the words in braces replaced: those that begin with
+// a capital by what the machine makes, the others by the query of that name. There are no
+// conditions and no loops; what a machine does not need is empty. In names, which are of the tables, braces
+// mean nothing.
+func expanded(queries map[string]string, name string, names, made map[string]string) string {
+	var b strings.Builder
+	var put func(text string)
+	put = func(text string) {
+		for {
+			before, rest, more := strings.Cut(text, "{")
+			b.WriteString(before)
+			if !more {
+				return
+			}
+			word, after, _ := strings.Cut(rest, "}")
+			list := queries
+			if word != "" && word[0] >= 'A' && word[0] <= 'Z' {
+				list = made
+			}
+			if name, is := names[word]; is {
+				b.WriteString(name)
+			} else if value, known := list[word]; known {
+				put(value)
+			} else {
+				panic("sqlstore: the query " + name + " names {" + word + "}, which there is not")
+			}
+			text = after
+		}
+	}
+	put("{" + name + "}")
+	return b.String()
+}
+
+// query returns a query for the machine. made are the words of one operation.
+func (t *table) query(name string, made map[string]string) string {
+	names := map[string]string{
+		"M": t.name, "M_events": t.part("_events"), "M_outbox": t.part("_outbox"), "M_groups": t.part("_groups"),
+		"M_text": literal(t.name), "EVENTS": literal(t.schema.Table + "_events"), "SAME": "true",
+	}
+	all := map[string]string{"ROW": t.reads, "VALUES": t.mark() + "1", "SETS": ""}
+	const own = 5 // columns before those of the specification
+	for i := range own + len(t.schema.Columns) {
+		all["VALUES"] += ", " + t.mark() + strconv.Itoa(i+2)
+	}
+	for i := range t.schema.Columns {
+		all["SETS"] += ", " + quote(t.schema.Columns[i].Stored) + " = " + t.mark() + strconv.Itoa(own+i+1)
+	}
+	if same := strings.TrimPrefix(t.same, " AND "); same != "" {
+		names["SAME"] = same
+	}
+	maps.Copy(all, made)
+	return expanded(queryFiles[t.dialect.Name()].texts, name, names, all)
+}
+
+// Query is a statement that a store sends.
+type Query struct{ Name, Text string }
+
+// Queries returns the statements of a machine that are the same for each call, as a store sends them. Where
+// it names no schema, the names stand without one, and nothing compares which tables they lead to.
+func Queries(d Dialect, schema *driver.Schema) ([]Query, error) {
+	t, err := newTable(&Store{dialect: d}, schema)
+	if err != nil {
+		return nil, err
+	}
+	t.computed = computedColumns(schema.SQL[d.Name()], columnsOf(schema.SQL[d.Name()]))
+	t.build()
+	return t.queries(), nil
+}
+
+func (t *table) queries() (list []Query) {
+	for _, x := range t.writes.all {
+		list = append(list, Query{x.name, x.text().text})
+	}
+	for _, name := range queryFiles[t.dialect.Name()].sent {
+		list = append(list, Query{name, t.text(name)})
+	}
+	return list
+}
+
+// text returns a query that the machine has one of; nothing where the database needs no such query.
+func (t *table) text(name string) string {
+	t.mu.RLock()
+	text, known := t.texts[name]
+	t.mu.RUnlock()
+	if known {
+		return text
+	}
+	if _, has := queryFiles[t.dialect.Name()].texts[name]; has {
+		text = t.query(name, nil)
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.texts[name] = text
+	}
+	return text
+}
+
+// mark begins a parameter with a number. In a text all have one, or none: SQLite gives a bare
+// one the number after the largest so far.
+func (t *table) mark() string {
+	if t.dialect.writers() == 1 {
+		return "?"
+	}
+	return "$"
+}

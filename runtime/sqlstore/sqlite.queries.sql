@@ -1,0 +1,201 @@
+-- The statements of one machine in a SQLite file, as far as they are the same for each call. See
+-- postgres.queries.sql for the words in braces; {VALUES} are parameters. A write is some statements in one transaction
+-- of the store's: the event first, for the schema lets a row change only when the event of its new revision is
+-- there. Times are microseconds.
+
+-- part: event
+"id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_id", "request_n",
+"fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "checksum", "chain"
+
+------------------------------------------------------------------------------------------------
+-- Writes
+
+-- part: values
+?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21
+
+-- write: log_step
+-- The event of a creation or a move: ?1 id, ?2 rev, ?21 checksum. The row has the chain of its last
+-- event, or the log where others than the engine have written the row.
+INSERT INTO {M_events} ({event})
+VALUES ({values}, (coalesce(nullif((SELECT r."_chain" FROM {M} AS r WHERE r."id" = ?1), 0),
+	(SELECT p."chain" FROM {M_events} AS p WHERE p."id" = ?1 AND p."rev" = ?2 - 1 AND p."n" = 0), 0) * 16777619 + ?21) % 4294967296)
+
+-- write: record
+-- An event that moves nothing: ?3 its number, which was asked for before.
+INSERT INTO {M_events} ({event})
+VALUES ({values}, (coalesce((SELECT p."chain" FROM {M_events} AS p WHERE p."id" = ?1 AND p."rev" = ?2 AND p."n" = ?3 - 1), 0)
+	* 16777619 + ?21) % 4294967296)
+
+-- write: move
+-- Changes a row: ?1 id, ?2 rev, ?3 state, ?4 updated_at, ?5 checksum, ?6 chain or null, then the values.
+UPDATE {M} AS r SET "rev" = r."rev" + 1, "updated_at" = ?4{STATE}{SETS},
+	"_chain" = (CASE WHEN r."_chain" <> 0 THEN r."_chain" ELSE coalesce((SELECT p."chain" FROM {M_events} AS p
+		WHERE p."id" = r."id" AND p."rev" = r."rev" AND p."n" = 0), 0) END * 16777619 + ?5) % 4294967296
+WHERE r."id" = ?1 AND r."rev" = ?2 AND r."state" = ?3 AND r."_chain" = coalesce(?6, r."_chain")
+
+-- name: insert
+INSERT INTO {M} ({ROW}) VALUES ({VALUES})
+
+-- name: ask
+INSERT INTO {M_outbox} ({delivery}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+
+-- write: leave
+-- The effect of the revision that is left is of no more use.
+DELETE FROM {M_outbox} WHERE "id" = ?1 AND "rev" = ?2 AND "n" = 0
+
+------------------------------------------------------------------------------------------------
+-- Reads. SQLite plans by the value of a parameter that is the whole limit, and so prepares such a statement
+-- again at each execution; it does not look into a sum.
+
+-- name: row
+SELECT {ROW} FROM {M} WHERE "id" = ?1
+
+-- name: row_locked
+-- The transaction has the write lock.
+{row}
+
+-- name: history
+-- ?1 id, behind ?2 rev and ?3 n, ?4 limit
+SELECT {event} FROM {M_events} WHERE "id" = ?1 AND ("rev", "n") > (?2, ?3) ORDER BY "rev", "n" LIMIT ?4 + 0
+
+-- name: request
+SELECT {event} FROM {M_events} WHERE "id" = ?1 AND "request_id" = ?2 ORDER BY "rev", "n"
+
+-- name: request_of_machine
+-- The events of a call on many records.
+SELECT {event} FROM {M_events} WHERE "request_id" = ?1 AND "request_n" >= 0 ORDER BY "request_n"
+
+-- name: record_n
+-- ?1 id, ?2 rev, ?3 state: the number of the next recorded event; no row where the record is elsewhere.
+SELECT (SELECT coalesce(max(e."n"), 0) + 1 FROM {M_events} AS e WHERE e."id" = ?1 AND e."rev" = ?2)
+FROM {M} WHERE "id" = ?1 AND "rev" = ?2 AND "state" = ?3
+
+------------------------------------------------------------------------------------------------
+-- Why a write did nothing
+
+-- name: request_is_known
+SELECT 1 FROM {M_events} WHERE "id" = ?1 AND "request_id" = ?2
+
+-- name: place_in_batch_is_known
+SELECT 1 FROM {M_events} WHERE "request_id" = ?1 AND "request_n" = ?2 AND "request_n" >= 0
+
+-- name: row_exists
+SELECT 1 FROM {M} WHERE "id" = ?1
+
+-- name: log_exists
+SELECT 1 FROM {M_events} WHERE "id" = ?1 LIMIT 1
+
+-- name: row_is_at
+SELECT 1 FROM {M} WHERE "id" = ?1 AND "rev" = ?2 AND "state" = ?3
+
+------------------------------------------------------------------------------------------------
+-- The log of all records
+
+-- name: log
+SELECT {event}, CAST("seq" AS TEXT) FROM {M_events} WHERE "seq" > ?1 ORDER BY "seq" LIMIT ?2 + 0
+
+-- name: log_is_ahead
+-- Whether the cursor ?1 is beyond the log.
+SELECT 0, ?1 > coalesce((SELECT max("seq") FROM "sqlite_sequence" WHERE "name" = {EVENTS}), 0)
+
+------------------------------------------------------------------------------------------------
+-- The outbox, and numbers of groups
+
+-- part: delivery
+"id", "rev", "n", "effect", "key", "attempts", "due", "last_error"
+
+-- name: due
+SELECT {delivery} FROM {M_outbox} WHERE "due" <= ?1 ORDER BY "due", "id", "rev", "n" LIMIT ?2 + 0
+
+-- name: due_effects
+-- The effects of which a delivery is due: from each name to the next one by the index, however many wait between.
+WITH RECURSIVE fresh("name") AS (
+	SELECT min("effect") FROM {M_outbox} WHERE "attempts" = 0 UNION ALL
+	SELECT (SELECT min("effect") FROM {M_outbox} WHERE "attempts" = 0 AND "effect" > fresh."name") FROM fresh WHERE fresh."name" IS NOT NULL
+), again("name") AS (
+	SELECT min("effect") FROM {M_outbox} WHERE "attempts" > 0 UNION ALL
+	SELECT (SELECT min("effect") FROM {M_outbox} WHERE "attempts" > 0 AND "effect" > again."name") FROM again WHERE again."name" IS NOT NULL
+)
+SELECT "name" FROM fresh
+WHERE (SELECT 1 FROM {M_outbox} WHERE "effect" = fresh."name" AND "attempts" = 0 AND "due" <= ?1 ORDER BY "due" LIMIT 1) IS NOT NULL
+UNION SELECT "name" FROM again
+WHERE (SELECT 1 FROM {M_outbox} WHERE "effect" = again."name" AND "attempts" > 0 AND "due" <= ?1 ORDER BY "due" LIMIT 1) IS NOT NULL
+ORDER BY 1
+
+-- name: fresh
+-- What is due of the effect ?1 at ?2 and has no attempt; the next one: what has.
+SELECT {delivery} FROM {M_outbox} WHERE "effect" = ?1 AND "attempts" = 0 AND "due" <= ?2
+ORDER BY "due", "id", "rev", "n" LIMIT ?3 + 0
+
+-- name: again
+SELECT {delivery} FROM {M_outbox} WHERE "effect" = ?1 AND "attempts" > 0 AND "due" <= ?2
+ORDER BY "due", "id", "rev", "n" LIMIT ?3 + 0
+
+-- name: claim
+UPDATE {M_outbox} SET "attempts" = ?1, "due" = ?2 WHERE "id" = ?3 AND "rev" = ?4 AND "n" = ?5
+
+-- name: settle
+DELETE FROM {M_outbox} WHERE "id" = ?1 AND "rev" = ?2 AND "n" = ?3 AND "attempts" = ?4
+
+-- name: postpone
+UPDATE {M_outbox} SET "due" = ?1, "last_error" = ?2 WHERE "id" = ?3 AND "rev" = ?4 AND "n" = ?5 AND "attempts" = ?6
+
+-- name: waiting
+SELECT 1 FROM {M_outbox} WHERE "id" = ?1
+
+-- name: number
+SELECT "number" FROM {M_groups} WHERE "name" = ?1 AND "key" = ?2
+
+-- name: put_number
+INSERT INTO {M_groups} ("name", "key", "number") VALUES (?1, ?2, ?3) ON CONFLICT ("name", "key") DO UPDATE SET "number" = excluded."number"
+
+------------------------------------------------------------------------------------------------
+-- Repair, purge, redaction. The store drops the triggers of the schema in the transaction and makes them again.
+
+-- name: restore
+-- Puts a row in the place of what is stored: in place, so that rows of others which refer to it stay. ?1 id, ?2 state,
+-- ?3 rev, ?4 created_at, ?5 updated_at, then all columns.
+UPDATE {M} SET "_chain" = 0, "state" = ?2, "rev" = ?3, "created_at" = ?4, "updated_at" = ?5{SETS} WHERE "id" = ?1
+
+-- name: unchain
+UPDATE {M} SET "_chain" = 0 WHERE "id" = ?1
+
+-- name: edit
+-- Puts an event with other contents in its place.
+UPDATE {M_events} SET "actor" = ?1, "reason" = ?2, "fingerprint" = ?3, "labels" = ?4, "inputs" = ?5, "changes" = ?6, "image" = ?7,
+	"checksum" = ?8, "chain" = ?9 WHERE "id" = ?10 AND "rev" = ?11 AND "n" = ?12
+
+-- name: purge_row
+DELETE FROM {M} WHERE "id" = ?1 AND "rev" = ?2 AND "state" = ?3
+
+-- name: purge_events
+-- The mark, the creation and calls on many records stay, without their contents.
+DELETE FROM {M_events} WHERE "id" = ?1 AND "operation" <> '__purge' AND "request_n" < 0 AND NOT ("rev" = 1 AND "n" = 0)
+
+-- name: purge_contents
+UPDATE {M_events} SET "operation" = '__purged', "name" = '__purged', "actor" = '', "reason" = '', "labels" = NULL, "inputs" = NULL,
+	"changes" = NULL, "image" = NULL, "cause" = NULL, "guard" = NULL, "checksum" = 0, "chain" = 0
+WHERE "id" = ?1 AND "operation" <> '__purge'
+
+-- part: is_tombstone
+-- The condition on an event t that it ends the log of a record that was purged before ?2.
+t."operation" = '__purge' AND t."n" > 0 AND t."occurred_at" < ?2
+	AND NOT EXISTS (SELECT 1 FROM {M} AS r WHERE r."id" = t."id")
+	AND NOT EXISTS (SELECT 1 FROM {M_events} AS l WHERE l."id" = t."id" AND (l."rev", l."n") > (t."rev", t."n"))
+
+-- name: tombstones
+SELECT {event} FROM {M_events} AS t WHERE t."id" > ?1 AND {is_tombstone} ORDER BY t."id" LIMIT ?3 + 0
+
+-- name: forget_mark
+UPDATE {M_events} AS t SET "operation" = '__forget' WHERE t."id" = ?1 AND {is_tombstone}
+
+-- name: forget_others
+DELETE FROM {M_events} WHERE "id" = ?1 AND "operation" <> '__forget'
+
+-- name: forget_last
+DELETE FROM {M_events} WHERE "id" = ?1
+
+-- name: orphans
+-- Ids behind ?1 that have events, and no row.
+SELECT DISTINCT e."id" FROM {M_events} AS e WHERE e."id" > ?1 AND NOT EXISTS (SELECT 1 FROM {M} AS r WHERE r."id" = e."id")
+	AND NOT EXISTS (SELECT 1 FROM {M_events} AS p WHERE p."id" = e."id" AND p."operation" = '__purge' AND p."n" > 0) ORDER BY e."id" LIMIT ?2 + 0

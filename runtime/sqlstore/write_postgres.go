@@ -1,0 +1,188 @@
+package sqlstore
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
+)
+
+// A write to a server is one statement: the row, its event and its outbox, so one round trip and
+// the statement's own transaction make it all or nothing. Its texts are known when the machine
+// is opened; each is made when it is asked for first.
+
+func (t *table) postgresWrites() *writeTexts {
+	texts := &writeTexts{moves: map[moveKey]func() *writeText{}}
+	texts.create = texts.add("create", func() *writeText { return t.createText(false) })
+	texts.createMany = texts.add("create_many", func() *writeText { return t.createText(true) })
+	for i := range t.schema.Operations {
+		if o := &t.schema.Operations[i]; o.Leaves || o.Stays {
+			texts.moves[moveKey{operation: o}] = texts.add("move "+o.Stored, func() *writeText { return t.moveText(o, false) })
+		}
+	}
+	texts.moves[moveKey{}] = texts.add("move", func() *writeText { return t.moveText(nil, false) })
+	texts.moveMany = texts.add("move_many", func() *writeText { return t.moveText(nil, true) })
+	texts.record = texts.add("record", func() *writeText { return t.finishText("record", eventCells(), nil) })
+	return texts
+}
+
+// moveText makes the statement of moves. Of any operation, and of a batch, it sets the columns
+// that each write says.
+func (t *table) moveText(o *driver.OperationInfo, many bool) *writeText {
+	cells := slices.Concat([]cell{idCell, revCell, updatedCell, wasCell}, stepCells(false))
+	made := map[string]string{"WRITES": "{one}"}
+	if many {
+		made["WRITES"] = "{many_unlocked}"
+	}
+	if !t.schema.NoOutbox {
+		made["ASKS"], made["LEAVES"] = "{asks}", "{leaves}"
+		cells = append(cells, effectsCell, leaveCell)
+	}
+	if o == nil {
+		cells = append(cells, t.maskCells()...)
+	}
+	now := map[int]string{}
+	if o == nil || o.Leaves {
+		now[-1], made["STATE"] = `i."to_state"`, `, "state" = i."to_state"`
+	}
+	for _, i := range t.mayChange(o) {
+		c, column := t.valueCell(i, o == nil), quote(t.schema.Columns[i].Stored)
+		cells = append(cells, c)
+		now[i] = "i." + quote(c.name)
+		if o == nil {
+			now[i] = "CASE WHEN " + changes(i) + " THEN " + now[i] + " ELSE r." + column + " END"
+		}
+		made["SETS"] += ", " + column + " = " + now[i]
+	}
+	for _, x := range t.works { // what a statement does not say, a trigger works out
+		if value, moves := now[x.column]; moves {
+			made["SETS"] += ", " + x.name + " = " + strings.Replace(x.value, "?", value, 1)
+		}
+	}
+	return t.finishText("move", cells, made)
+}
+
+// createText makes the statement of creations.
+func (t *table) createText(many bool) *writeText {
+	cells := slices.Concat([]cell{idCell, revCell, bornCell, updatedCell}, stepCells(true))
+	made := map[string]string{"ROW": t.reads}
+	if !t.schema.NoOutbox {
+		made["ASKS"] = "{asks}"
+		cells = append(cells, effectsCell)
+	}
+	now := map[int]string{-1: `i."to_state"`}
+	values := []string{`i."id"`, now[-1], "1", `i."created_at"`, `i."updated_at"`}
+	for i := range t.schema.Columns {
+		c := t.valueCell(i, false)
+		cells, now[i] = append(cells, c), "i."+quote(c.name)
+		values = append(values, now[i])
+	}
+	values = append(values, `i."checksum"`) // the first link of the chain
+	for _, x := range t.works {
+		made["ROW"] += ", " + x.name
+		values = append(values, strings.Replace(x.value, "?", now[x.column], 1))
+	}
+	made["NEW"] = strings.Join(values, ", ")
+	if !many {
+		return t.finishText("create", cells, made)
+	}
+	if made["FREE"] = t.free(); len(t.schema.Uniques) > 0 {
+		made["FREE"] += " {try_places}"
+		cells = append(cells, cell{"places", driver.KindString, func(w *driver.Write) any {
+			places := t.placesOf(w.Row)
+			return unless(len(places) == 0, arrayOf(numbersOf(places)))
+		}})
+	}
+	return t.finishText("create_many", cells, made)
+}
+
+// free is the condition that nobody has a place of a new row i under a rule.
+func (t *table) free() (text string) {
+	for i := range t.schema.Uniques {
+		u := &t.schema.Uniques[i]
+		counted, among := "", ""
+		if u.States != nil {
+			if len(u.States) == 0 {
+				continue
+			}
+			counted = `i."to_state"` + strings.TrimPrefix(t.states(u.States), `"state"`) + " AND "
+			among = " AND " + t.among("r.", u.States)
+		}
+		text += " AND NOT (" + counted + "EXISTS (SELECT 1 FROM {M} AS r WHERE true" + among
+		for _, name := range u.Columns {
+			kind := t.schema.Columns[t.schema.Column(name)].Kind
+			text += " AND " + t.dialect.operand("r."+quote(name), kind) + " = " + t.dialect.operand("i."+quote("v_"+name), kind)
+		}
+		text += " OFFSET 0))"
+	}
+	return text
+}
+
+// finishText numbers the cells.
+func (t *table) finishText(name string, cells []cell, made map[string]string) *writeText {
+	var params, arrays, names []string
+	for i, c := range cells {
+		n := "$" + strconv.Itoa(i+2)
+		params = append(params, n+"::"+columnType(c.kind)+" AS "+quote(c.name))
+		arrays = append(arrays, n+"::text::"+columnType(c.kind)+"[]")
+		names = append(names, quote(c.name))
+	}
+	lists := map[string]string{
+		"CELLS": strings.Join(params, ", "), "ARRAYS": strings.Join(arrays, ", "), "NAMES": strings.Join(names, ", "),
+		"LAST":  "$" + strconv.Itoa(len(cells)+2),
+		"STATE": "", "SETS": "", "ASKS": "", "LEAVES": "", "FREE": "",
+	}
+	maps.Copy(lists, made)
+	return &writeText{t.query(name, lists), cells}
+}
+
+// writing returns the statement of writes, which are all creations or all moves, and its arguments.
+// That of one counts what it wrote, that of several gives the ids. after says that its events
+// must stand behind those of their records.
+func (t *table) writing(after bool, writes ...*driver.Write) (string, []any) {
+	many, create := len(writes) > 1, writes[0].Prev.Rev == 0
+	if many { // rows and places are passed over; ids are waited for, in one order for all batches
+		writes = slices.Clone(writes)
+		slices.SortFunc(writes, func(a, b *driver.Write) int { return strings.Compare(a.Prev.ID, b.Prev.ID) })
+	}
+	text := t.writes.moves[moveKey{}]
+	switch {
+	case create && many:
+		text = t.writes.createMany
+	case create:
+		text = t.writes.create
+	case many:
+		text = t.writes.moveMany
+	default:
+		if of := t.writes.moves[moveKey{operation: t.operation(writes[0])}]; of != nil {
+			text = of
+		}
+	}
+	x := text()
+	if many {
+		return x.text, x.batch(after, writes)
+	}
+	return x.text, x.args(t, writes[0], after)
+}
+
+// batch returns the arguments for several.
+func (x *writeText) batch(after bool, ws []*driver.Write) []any {
+	var a arrays
+	a.Grow(256 * len(ws))
+	args := make([]any, 1, len(x.cells)+2)
+	args[0] = after
+	for i := range x.cells {
+		value := x.cells[i].value
+		if !slices.ContainsFunc(ws, func(w *driver.Write) bool { return value(w) != nil }) {
+			args = append(args, nil) // unnest fills up with what is absent; an array of NULLs would cost more
+			continue
+		}
+		for _, w := range ws {
+			a.add(value(w))
+		}
+		args = append(args, a.end())
+	}
+	return append(args, int64(len(ws)))
+}
