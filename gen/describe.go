@@ -14,7 +14,8 @@ type Facts struct {
 	Uniques    []UniqueFact
 	Indexes    []IndexFact
 	Operations []OperationFact // in the order of the specification
-	NoOutbox   bool            // none asks for an effect outside of its transaction
+	Worked     []WorkedFact
+	NoOutbox   bool // none asks for an effect outside of its transaction
 }
 
 // UniqueFact is a rule that no two records in the states have the same values in
@@ -33,6 +34,14 @@ type IndexFact struct {
 	Order  []spec.Order
 	By     *spec.Field   // the length that is added to the time that it orders by; nil: none
 	States []*spec.State // nil: all
+}
+
+// WorkedFact is a column that the tables of PostgreSQL have for their indexes: whether a record is
+// in some states, or the minute of a time.
+type WorkedFact struct {
+	Name   string
+	States []*spec.State
+	Minute *spec.Field
 }
 
 // OperationFact is what an operation can do, branches included.
@@ -62,6 +71,9 @@ func FactsOf(m *spec.Machine) Facts {
 	}
 	for _, l := range queried(m) {
 		f.Indexes = append(f.Indexes, IndexFact{Name: strings.Join(l.name, "."), Fields: l.fields, Order: l.order, By: l.by, States: l.states})
+	}
+	for _, c := range (&schemaText{m: m, d: postgresDialect()}).computed() {
+		f.Worked = append(f.Worked, c.WorkedFact)
 	}
 	for _, o := range m.Operations {
 		fact := OperationFact{Operation: o, Recorded: recordedIn(m, o)}

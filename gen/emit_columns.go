@@ -148,6 +148,14 @@ func (s *store) schema(f *jen.File) {
 				g.Line()
 			}))
 		}
+		if len(facts.Worked) > 0 {
+			pair("Worked", jen.Index().Add(raw("driver.WorkedColumn")).ValuesFunc(func(g *jen.Group) {
+				for _, c := range facts.Worked {
+					g.Line().Add(raw(workedInfo(c)))
+				}
+				g.Line()
+			}))
+		}
 		pair("SQL", raw(`map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL}`))
 		g.Line()
 	})
@@ -255,6 +263,13 @@ func indexInfo(l lookup) string {
 		text += ", States: " + stringsExpr(storedStates(l.states))
 	}
 	return text + "}"
+}
+
+func workedInfo(c WorkedFact) string {
+	if c.Minute != nil {
+		return fmt.Sprintf("{Name: %q, Minute: %q}", c.Name, c.Minute.Stored())
+	}
+	return fmt.Sprintf("{Name: %q, States: %s}", c.Name, stringsExpr(storedStates(c.States)))
 }
 
 func orderExpr(o spec.Order, by *spec.Field) string {

@@ -37,10 +37,18 @@ func (s *schemaText) minuteColumn(f *spec.Field) string {
 	return cutName("_minute_"+f.Stored(), s.d.maxName)
 }
 
-// computedColumn is one of those columns: what it is of the row whose columns begin with row.
+// computedColumn is one of those columns.
 type computedColumn struct {
-	name, kind, comment string
-	value               func(row string) string
+	WorkedFact
+	kind, comment string
+}
+
+// value is what it is of the row whose columns begin with row.
+func (c *computedColumn) value(row string) string {
+	if c.Minute != nil {
+		return "date_trunc('minute', " + row + column(c.Minute) + ")"
+	}
+	return inStates(row+`"state"`, c.States)
 }
 
 // computed returns those columns.
@@ -53,15 +61,14 @@ func (s *schemaText) computed() []computedColumn {
 		if slices.ContainsFunc(list, func(o computedColumn) bool { return o.comment == c.comment }) {
 			c.comment = ""
 		}
-		if !slices.ContainsFunc(list, func(o computedColumn) bool { return o.name == c.name }) {
+		if !slices.ContainsFunc(list, func(o computedColumn) bool { return o.Name == c.Name }) {
 			list = append(list, c)
 		}
 	}
 	among := func(states []*spec.State) {
 		if len(states) > 0 && !s.allStates(states) {
-			add(computedColumn{s.inColumn(states), s.d.boolean + " NOT NULL DEFAULT false",
-				"for indexes: whether it is in these states; a trigger keeps it right",
-				func(row string) string { return inStates(row+`"state"`, states) }})
+			add(computedColumn{WorkedFact{Name: s.inColumn(states), States: inOrder(states)}, s.d.boolean + " NOT NULL DEFAULT false",
+				"for indexes: whether it is in these states; a trigger keeps it right"})
 		}
 	}
 	among(s.open())
@@ -77,8 +84,8 @@ func (s *schemaText) computed() []computedColumn {
 		among(l.states)
 		if l.due && l.by == nil {
 			f := l.order[0].Field
-			add(computedColumn{s.minuteColumn(f), s.d.time, "for indexes: the minute of " + f.Name + ", which a heartbeat seldom changes",
-				func(row string) string { return "date_trunc('minute', " + row + column(f) + ")" }})
+			add(computedColumn{WorkedFact{Name: s.minuteColumn(f), Minute: f}, s.d.time,
+				"for indexes: the minute of " + f.Name + ", which a heartbeat seldom changes"})
 		}
 	}
 	return list
@@ -93,8 +100,8 @@ func (s *schemaText) keepComputed() {
 	}
 	var body, wrong []string
 	for _, c := range columns {
-		body = append(body, "NEW."+quoteName(c.name)+" := "+c.value("NEW.")+";")
-		wrong = append(wrong, "NEW."+quoteName(c.name)+" IS DISTINCT FROM ("+c.value("NEW.")+")")
+		body = append(body, "NEW."+quoteName(c.Name)+" := "+c.value("NEW.")+";")
+		wrong = append(wrong, "NEW."+quoteName(c.Name)+" IS DISTINCT FROM ("+c.value("NEW.")+")")
 	}
 	s.function("computed", nil, append(body, "RETURN NEW;"))
 	s.onTable("computed", "BEFORE INSERT OR UPDATE ON "+s.table(""), "ROW", "computed", strings.Join(wrong, " OR "))

@@ -54,7 +54,7 @@ func (s *schemaText) recordTable() {
 	items = append(items, tableItem{comment: "that of the record's last event, for the engine alone; 0: the log has it",
 		text: quoteName(chainColumn) + " " + s.d.integer + " NOT NULL DEFAULT 0"})
 	for _, c := range s.computed() {
-		items = append(items, tableItem{c.comment, quoteName(c.name) + " " + c.kind})
+		items = append(items, tableItem{c.comment, quoteName(c.Name) + " " + c.kind})
 	}
 	if s.checks() {
 		checks := []sqlCheck{

@@ -55,6 +55,13 @@ func Schema(m *spec.Machine, dialect, level string) (*driver.Schema, error) {
 			Stored: o.Operation.Stored(), Creates: len(o.Operation.Creates) > 0, Leaves: o.Leaves, Stays: o.Stays, Sets: o.Sets,
 		})
 	}
+	for _, c := range facts.Worked {
+		column := driver.WorkedColumn{Name: c.Name, States: storedStates(c.States)}
+		if c.Minute != nil {
+			column.Minute = c.Minute.Stored()
+		}
+		s.Worked = append(s.Worked, column)
+	}
 	for _, x := range facts.Indexes {
 		index := driver.Index{Name: x.Name, Columns: storedFields(x.Fields), States: storedStates(x.States)}
 		for _, o := range x.Order {

@@ -43,4 +43,7 @@ func TestParcelIsItsSpecification(t *testing.T) {
 	if diff := cmp.Diff(schema.Operations, storetest.Schema().Operations, cmpopts.EquateEmpty()); diff != "" || schema.NoOutbox {
 		t.Error(diff)
 	}
+	if diff := cmp.Diff(schema.Worked, storetest.Schema().Worked); diff != "" {
+		t.Error(diff)
+	}
 }

@@ -3,6 +3,7 @@ package migration
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"slices"
 	"strings"
 )
@@ -27,7 +28,7 @@ func besideName(name string) string {
 }
 
 // beside writes the trigger that keeps those columns right: programs of the new version
-// do not know them. Its function says which they are. EndRollOut of the runtime removes
+// do not know them. The comment on its function names them. EndRollOut of the runtime removes
 // all of it, or else the next migration.
 func (p *plan) beside() {
 	kept := p.kept()
@@ -35,8 +36,9 @@ func (p *plan) beside() {
 		return
 	}
 	name, t := p.table("_beside"), p.table("")
-	var set, wrong []string
+	var set, wrong, names []string
 	for _, c := range kept {
+		names = append(names, c.name)
 		value := strings.NewReplacer(`"state"`, `NEW."state"`, `date_trunc('minute', `, `date_trunc('minute', NEW.`).Replace(c.def)
 		set = append(set, "    NEW."+quoteName(c.name)+" := "+value+";")
 		wrong = append(wrong, "NEW."+quoteName(c.name)+" IS DISTINCT FROM ("+value+")")
@@ -48,6 +50,8 @@ func (p *plan) beside() {
 	p.line("    RETURN NEW;")
 	p.line("END")
 	p.line("$fsm$;")
+	list, _ := json.Marshal(names)
+	p.line("COMMENT ON FUNCTION %s() IS %s;", name, quoteText(string(list)))
 	p.line("CREATE TRIGGER %s BEFORE INSERT OR UPDATE ON %s", name, t)
 	p.line("    FOR EACH ROW WHEN (%s) EXECUTE FUNCTION %s();", strings.Join(wrong, " OR "), name)
 	p.line("")
@@ -67,8 +71,8 @@ func (p *plan) endBeside() {
 	p.line("    which text;")
 	p.line("BEGIN")
 	p.line("    DROP TRIGGER IF EXISTS %s ON %s;", name, t)
-	p.line("    FOR which IN SELECT (regexp_matches(prosrc, '    NEW\\.(\"[^\"]+\") := ', 'g'))[1] FROM pg_proc WHERE oid = to_regproc(%s) LOOP", quoteText(name))
-	p.line("        EXECUTE 'ALTER TABLE %s DROP COLUMN IF EXISTS ' || which;", strings.ReplaceAll(t, "'", "''"))
+	p.line("    FOR which IN SELECT json_array_elements_text(obj_description(to_regproc(%s), 'pg_proc')::json) LOOP", quoteText(name))
+	p.line("        EXECUTE 'ALTER TABLE %s DROP COLUMN IF EXISTS ' || quote_ident(which);", strings.ReplaceAll(t, "'", "''"))
 	p.line("    END LOOP;")
 	p.line("    DROP FUNCTION IF EXISTS %s();", name)
 	p.line("END")

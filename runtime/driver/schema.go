@@ -48,6 +48,7 @@ type Schema struct {
 	Operations  []OperationInfo   // what a write of one may change; a store also takes writes of others
 	NoOutbox    bool              // no operation asks for an effect
 	Indexes     []Index           // what queries are made of often; SQL has them too
+	Worked      []WorkedColumn    // columns of the stored row that indexes name and no query
 	SQL         map[string]string // dialect ("sqlite", "postgres") -> the generated schema
 }
 
@@ -100,6 +101,15 @@ type Index struct {
 	Columns []string // stored names; the query compares each with one value
 	Order   []Order  // and wants the rows in this order, or up to a value of the first
 	States  []string // stored words of the states whose rows it holds; nil: all
+}
+
+// WorkedColumn is a column that a store may keep beside those of the record, worked out of one of
+// them that changes more often: whether the record is in States or, where Minute is the stored name of a time, its
+// minute in UTC. PostgreSQL writes no index when no column changes that one names.
+type WorkedColumn struct {
+	Name   string
+	States []string // stored words
+	Minute string
 }
 
 // Column returns the index in Columns of the column with that stored name, or -1.

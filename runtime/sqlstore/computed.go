@@ -1,59 +1,45 @@
 package sqlstore
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // PostgreSQL's indexes name columns that are worked out of a row and change seldom. The engine's
 // statements write them; a trigger of the schema corrects what others leave wrong.
 
-// worked is a column that is worked out of the state, or of another column: value has a ? in
-// its place.
-type worked struct {
-	name, value string
-	column      int // -1: the state
+// works reports whether a column is one of those.
+func (t *table) works(name string) bool {
+	return slices.ContainsFunc(t.schema.Worked, func(c driver.WorkedColumn) bool { return c.Name == name })
 }
 
-// worksOf returns how the columns that indexes name are worked out.
-func (t *table) worksOf() (list []worked) {
-	for value, name := range t.computed {
-		if rest, ok := strings.CutPrefix(value, `"state"`); ok {
-			list = append(list, worked{name, "(?" + rest + ")", -1})
-			continue
-		}
-		for i := range t.schema.Columns {
-			if c := quote(t.schema.Columns[i].Stored); strings.HasSuffix(value, ", "+c+")") {
-				list = append(list, worked{name, strings.TrimSuffix(value, c+")") + "?)", i})
-			}
-		}
+// source is what a column is worked out of: the state or a column of the schema.
+func source(c *driver.WorkedColumn) string {
+	if c.Minute != "" {
+		return quote(c.Minute)
 	}
-	slices.SortFunc(list, func(a, b worked) int { return strings.Compare(a.name, b.name) })
-	return list
+	return `"state"`
 }
 
-// computedLine is a line of the trigger that keeps the columns right which indexes name.
-var computedLine = regexp.MustCompile(`(?m)^    NEW\."(_open|_in_[^"]+|_minute_[^"]+)" := (.*);$`)
-
-// computedColumns returns the columns of the generated schema that are worked out of a row,
-// by what they are; those that the database has, which may be of another version.
-func computedColumns(schema string, have []string) map[string]string {
-	list := map[string]string{}
-	for _, m := range computedLine.FindAllStringSubmatch(schema, -1) {
-		if slices.Contains(have, m[1]) {
-			list[strings.ReplaceAll(m[2], "NEW.", "")] = quote(m[1])
-		}
+// worth returns what the column is, worked out of a text that its source stands for.
+func (t *table) worth(c *driver.WorkedColumn, of string) string {
+	if c.Minute != "" {
+		return "date_trunc('minute', " + of + ")"
 	}
-	return list
+	return of + strings.TrimPrefix(t.states(c.States), `"state"`)
 }
 
-// columnsOf returns the names of the columns that a generated schema works out.
-func columnsOf(schema string) (names []string) {
-	for _, m := range computedLine.FindAllStringSubmatch(schema, -1) {
-		names = append(names, m[1])
+// keep notes which of the columns the tables have, which may be of another version.
+func (t *table) keep(have func(column string) bool) {
+	t.worked, t.computed = nil, map[string]string{}
+	for i := range t.schema.Worked {
+		if c := &t.schema.Worked[i]; have(c.Name) {
+			t.worked = append(t.worked, c)
+			t.computed[t.worth(c, source(c))] = quote(c.Name)
+		}
 	}
-	return names
 }
 
 // among is the condition that a row, whose columns begin with prefix, is in some states, in
@@ -96,18 +82,14 @@ func (t *table) minute(column string) string {
 	return t.computed["date_trunc('minute', "+quote(column)+")"]
 }
 
-// computedName reports whether a column is one of those that only indexes name.
-func computedName(column string) bool {
-	return column == "_open" || strings.HasPrefix(column, "_in_") || strings.HasPrefix(column, "_minute_")
-}
-
-// compute returns the statement that fills those columns of rows that are there.
-func compute(table, schema string) string {
+// compute returns the statement that fills the columns of rows that are there.
+func (t *table) compute(name string) string {
 	var set, wrong []string
-	for _, m := range computedLine.FindAllStringSubmatch(schema, -1) {
-		value := strings.ReplaceAll(m[2], "NEW.", "")
-		set = append(set, quote(m[1])+" = "+value)
-		wrong = append(wrong, quote(m[1])+" IS DISTINCT FROM ("+value+")")
+	for i := range t.schema.Worked {
+		c := &t.schema.Worked[i]
+		value := t.worth(c, source(c))
+		set = append(set, quote(c.Name)+" = "+value)
+		wrong = append(wrong, quote(c.Name)+" IS DISTINCT FROM ("+value+")")
 	}
-	return "UPDATE " + quote(table) + " SET " + strings.Join(set, ", ") + " WHERE " + strings.Join(wrong, " OR ")
+	return "UPDATE " + quote(name) + " SET " + strings.Join(set, ", ") + " WHERE " + strings.Join(wrong, " OR ")
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -161,10 +161,9 @@ func (t *table) settle(ctx context.Context, q querier, own bool) error {
 	if err != nil {
 		return t.fault("read the schema", err)
 	}
-	t.computed = computedColumns(t.schema.SQL[t.dialect.Name()], names)
-	if !own { // what is open is what those tables say
-		maps.DeleteFunc(t.computed, func(_, name string) bool { return name == `"_open"` })
-	}
+	t.keep(func(column string) bool { // what is open is what those tables say
+		return slices.Contains(names, column) && (own || column != "_open")
+	})
 	t.build()
 	return nil
 }

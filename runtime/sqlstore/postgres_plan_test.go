@@ -38,7 +38,7 @@ func TestPlansOfBatches(t *testing.T) {
 		}
 	}
 	tab := parcels(t, Postgres())
-	tab.computed = computedColumns(string(script), columnsOf(string(script)))
+	tab.keep(func(string) bool { return true })
 	tab.build()
 	send := func(id string) *driver.Write {
 		return parcelStep(id, func(w *driver.Write) {
@@ -103,7 +103,7 @@ func TestPlanOfClaims(t *testing.T) {
 	t.Parallel()
 	s, texts := looseParcels(t)
 	tab := parcels(t, Postgres())
-	tab.computed = map[string]string{tab.states([]string{"waiting"}): `"_in_waiting"`}
+	tab.keep(func(column string) bool { return column == "_in_waiting" })
 	claim, err := tab.selectRows(&driver.Query{States: []string{"waiting"}, Limit: 2, Lock: true, Order: []driver.Order{{Column: "lane"}, {Column: "weight", Descending: true}}})
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +137,7 @@ func TestPlanOfClaimsInCalm(t *testing.T) {
 	t.Parallel()
 	s, texts := looseParcels(t)
 	tab := parcels(t, Postgres())
-	tab.computed = map[string]string{tab.states([]string{"waiting"}): `"_in_waiting"`}
+	tab.keep(func(column string) bool { return column == "_in_waiting" })
 	claim, err := tab.selectRows(&driver.Query{States: []string{"waiting"}, Limit: 8, Lock: true,
 		Where: []driver.Cond{{Column: "lane", Op: driver.OpEq, Value: "l1"}}, Order: []driver.Order{{Column: "weight", Descending: true}}})
 	if err != nil {
@@ -179,7 +179,7 @@ func TestPlanOfDeadlinesWithALength(t *testing.T) {
 	t.Parallel()
 	s, texts := looseParcels(t)
 	tab := parcels(t, Postgres())
-	tab.computed = map[string]string{tab.states([]string{"held"}): `"_in_held"`}
+	tab.keep(func(column string) bool { return column == "_in_held" })
 	due, err := tab.selectRows(&driver.Query{States: []string{"held"}, Limit: 1000, Order: []driver.Order{{Column: "due", By: "weight"}},
 		Where: []driver.Cond{{Column: "due", By: "weight", Op: driver.OpLe, Value: time.UnixMicro(0)}}})
 	if err != nil {

@@ -147,14 +147,14 @@ func (p *postgres) additions(ctx context.Context, q querier, t *table, w piece, 
 			return nil, &UserObjectError{"table", w.name, fmt.Sprintf("has the name of a table that the machine %s needs, and no column %q; rename it", t.schema.Machine, c.name)}
 		default:
 			added = append(added, "ADD COLUMN "+c.text)
-			computed = computed || computedName(c.name)
+			computed = computed || t.works(c.name)
 		}
 	}
 	if added == nil {
 		return nil, nil
 	}
 	if computed {
-		*last = append(*last, compute(w.name, t.schema.SQL[p.Name()]))
+		*last = append(*last, t.compute(w.name))
 	}
 	return []string{"ALTER TABLE " + quote(w.name) + " " + strings.Join(added, ", ")}, nil
 }

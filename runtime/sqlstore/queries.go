@@ -111,7 +111,7 @@ func Queries(d Dialect, schema *driver.Schema) ([]Query, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.computed = computedColumns(schema.SQL[d.Name()], columnsOf(schema.SQL[d.Name()]))
+	t.keep(func(string) bool { return d.writers() != 1 })
 	t.build()
 	return t.queries(), nil
 }

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
 
@@ -155,22 +154,22 @@ func (t *table) Retire(ctx context.Context) error {
 }
 
 // endBeside removes the columns for indexes that a migration kept for programs of the version
-// before: the function of a trigger says which they are. A program that does not own the
+// before: the comment on a function names them. A program that does not own the
 // tables leaves that to the next migration, and so does one whose columns a view of a user reads.
 func (t *table) endBeside(ctx context.Context, q querier) error {
 	if t.dialect.patience() == 0 {
 		return nil // SQLite has no such columns
 	}
 	function, table := t.dialect.qualified(t.schema.Table+"_beside"), t.dialect.qualified(t.schema.Table)
-	body, err := column(ctx, q, `SELECT prosrc FROM pg_proc WHERE oid = to_regproc(`+literal(function)+`) AND pg_has_role(proowner, 'USAGE')`)
-	if err != nil || len(body) == 0 {
+	names, err := column(ctx, q, `SELECT json_array_elements_text(obj_description(oid, 'pg_proc')::json) FROM pg_proc
+		WHERE oid = to_regproc(`+literal(function)+`) AND pg_has_role(proowner, 'USAGE')`)
+	if err != nil || len(names) == 0 {
 		return err
 	}
 	var drops []string
-	own := slices.Collect(maps.Values(t.computed))
-	for _, m := range computedLine.FindAllStringSubmatch(body[0], -1) {
-		if name := quote(m[1]); !slices.Contains(own, name) { // after a step back to the old version
-			drops = append(drops, "DROP COLUMN IF EXISTS "+name)
+	for _, name := range names {
+		if !slices.ContainsFunc(t.worked, func(c *driver.WorkedColumn) bool { return c.Name == name }) { // after a step back to the old version
+			drops = append(drops, "DROP COLUMN IF EXISTS "+quote(name))
 		}
 	}
 	end := "DROP FUNCTION " + function + "() CASCADE;"

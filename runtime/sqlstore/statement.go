@@ -64,7 +64,7 @@ func (t *table) build() {
 	for i := range s.Columns {
 		row = append(row, s.Columns[i].Stored)
 	}
-	t.same, t.works = t.checked(), t.worksOf()
+	t.same = t.checked()
 	t.name, t.reads, t.order = t.part(""), quoted(append(row, "_chain")), t.dialect.ordered()
 	t.texts = map[string]string{}
 	if t.writes = t.postgresWrites(); t.dialect.writers() == 1 {

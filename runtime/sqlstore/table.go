@@ -26,9 +26,9 @@ type table struct {
 
 	writes   *writeTexts
 	mu       sync.RWMutex
-	texts    map[string]string // of queries that have one: see text
-	computed map[string]string // what is worked out of a row, for indexes -> the column, quoted: see settle
-	works    []worked          // the same, for writes
+	texts    map[string]string      // of queries that have one: see text
+	worked   []*driver.WorkedColumn // those that the tables have: see keep
+	computed map[string]string      // what is worked out of a row, for indexes -> the column, quoted: see settle
 }
 
 var _ driver.Table = (*table)(nil)

@@ -56,9 +56,9 @@ func (t *table) moveText(o *driver.OperationInfo, many bool) *writeText {
 		}
 		made["SETS"] += ", " + column + " = " + now[i]
 	}
-	for _, x := range t.works { // what a statement does not say, a trigger works out
-		if value, moves := now[x.column]; moves {
-			made["SETS"] += ", " + x.name + " = " + strings.Replace(x.value, "?", value, 1)
+	for _, c := range t.worked { // what a statement does not say, a trigger works out
+		if of, moves := now[t.schema.Column(c.Minute)]; moves {
+			made["SETS"] += ", " + quote(c.Name) + " = " + t.worth(c, of)
 		}
 	}
 	return t.finishText("move", cells, made)
@@ -80,9 +80,9 @@ func (t *table) createText(many bool) *writeText {
 		values = append(values, now[i])
 	}
 	values = append(values, `i."checksum"`) // the first link of the chain
-	for _, x := range t.works {
-		made["ROW"] += ", " + x.name
-		values = append(values, strings.Replace(x.value, "?", now[x.column], 1))
+	for _, c := range t.worked {
+		made["ROW"] += ", " + quote(c.Name)
+		values = append(values, t.worth(c, now[t.schema.Column(c.Minute)]))
 	}
 	made["NEW"] = strings.Join(values, ", ")
 	if !many {

@@ -55,6 +55,12 @@ var schema = &driver.Schema{
 		{Name: "next.claim", Order: []driver.Order{{Column: "created_at"}}, States: []string{"queued"}},
 		{Name: "due.reclaim", Order: []driver.Order{{Column: "lease"}}, States: []string{"running"}},
 	},
+	Worked: []driver.WorkedColumn{
+		{Name: "_open", States: []string{"queued", "running"}},
+		{Name: "_in_queued", States: []string{"queued"}},
+		{Name: "_in_running", States: []string{"running"}},
+		{Name: "_minute_lease", Minute: "lease"},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

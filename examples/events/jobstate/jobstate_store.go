@@ -50,7 +50,10 @@ var schema = &driver.Schema{
 		{Stored: "other"},
 	},
 	NoOutbox: true,
-	SQL:      map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
+	Worked: []driver.WorkedColumn{
+		{Name: "_open", States: []string{"created", "running", "compensating"}},
+	},
+	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
 // Outcome is the result of a call: the record, its events, and whether the call

@@ -65,6 +65,14 @@ var schema = &driver.Schema{
 		{Name: "due.expire", Order: []driver.Order{{Column: "lease_expires_at"}}, States: []string{"leased", "in_progress"}},
 		{Name: "peers.attempts_left", Columns: []string{"job_id"}, States: []string{"aborted"}},
 	},
+	Worked: []driver.WorkedColumn{
+		{Name: "_open", States: []string{"leased", "in_progress", "committed"}},
+		{Name: "_in_leased_or_in_progress", States: []string{"leased", "in_progress"}},
+		{Name: "_in_committed_or_done", States: []string{"committed", "done"}},
+		{Name: "_in_committed", States: []string{"committed"}},
+		{Name: "_minute_lease_expires_at", Minute: "lease_expires_at"},
+		{Name: "_in_aborted", States: []string{"aborted"}},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

@@ -60,6 +60,12 @@ var schema = &driver.Schema{
 		{Name: "due.finish", Order: []driver.Order{{Column: "lease_expires_at"}}, States: []string{"committed"}},
 		{Name: "due.expire", Order: []driver.Order{{Column: "lease_expires_at"}}, States: []string{"leased", "in_progress"}},
 	},
+	Worked: []driver.WorkedColumn{
+		{Name: "_open", States: []string{"leased", "in_progress", "committed"}},
+		{Name: "_in_committed", States: []string{"committed"}},
+		{Name: "_minute_lease_expires_at", Minute: "lease_expires_at"},
+		{Name: "_in_leased_or_in_progress", States: []string{"leased", "in_progress"}},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

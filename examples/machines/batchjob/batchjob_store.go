@@ -72,6 +72,11 @@ var schema = &driver.Schema{
 		{Name: "due.time_out", Order: []driver.Order{{Column: "timeout_at"}}, States: []string{"running"}},
 		{Name: "projection", Columns: []string{"array_job"}},
 	},
+	Worked: []driver.WorkedColumn{
+		{Name: "_open", States: []string{"submitted", "pending", "runnable", "starting", "running"}},
+		{Name: "_in_running", States: []string{"running"}},
+		{Name: "_minute_timeout_at", Minute: "timeout_at"},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

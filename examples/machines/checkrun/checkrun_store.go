@@ -66,6 +66,10 @@ var schema = &driver.Schema{
 		{Name: "due.make_stale", Order: []driver.Order{{Column: "created_at"}}, States: []string{"requested", "waiting", "pending", "queued", "in_progress"}},
 		{Name: "projection", Columns: []string{"suite"}},
 	},
+	Worked: []driver.WorkedColumn{
+		{Name: "_in_requested_or_waiting_or_pending_or_queued_or_in_progress", States: []string{"requested", "waiting", "pending", "queued", "in_progress"}},
+		{Name: "_minute_created_at", Minute: "created_at"},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

@@ -59,6 +59,9 @@ var schema = &driver.Schema{
 		{Stored: "exit", Leaves: true, Sets: []int{4, 5}},
 		{Stored: "delete", Leaves: true},
 	},
+	Worked: []driver.WorkedColumn{
+		{Name: "_open", States: []string{"creating", "created", "running", "stopped"}},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

@@ -72,6 +72,13 @@ var schema = &driver.Schema{
 		{Name: "next.fetch", Columns: []string{"queue"}, Order: []driver.Order{{Column: "priority"}, {Column: "scheduled_at"}}, States: []string{"available"}},
 		{Name: "due.rescue", Order: []driver.Order{{Column: "attempted_at"}}, States: []string{"executing"}},
 	},
+	Worked: []driver.WorkedColumn{
+		{Name: "_in_available", States: []string{"available"}},
+		{Name: "_in_scheduled_or_retryable", States: []string{"scheduled", "retryable"}},
+		{Name: "_minute_scheduled_at", Minute: "scheduled_at"},
+		{Name: "_in_executing", States: []string{"executing"}},
+		{Name: "_minute_attempted_at", Minute: "attempted_at"},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

@@ -69,6 +69,11 @@ var schema = &driver.Schema{
 	Indexes: []driver.Index{
 		{Name: "due.expire_authorization", Order: []driver.Order{{Column: "capture_before"}}, States: []string{"requires_capture"}},
 	},
+	Worked: []driver.WorkedColumn{
+		{Name: "_open", States: []string{"requires_payment_method", "requires_confirmation", "requires_action", "processing", "requires_capture"}},
+		{Name: "_in_requires_capture", States: []string{"requires_capture"}},
+		{Name: "_minute_capture_before", Minute: "capture_before"},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

@@ -62,6 +62,12 @@ var schema = &driver.Schema{
 		{Name: "due.exceed_deadline", Order: []driver.Order{{Column: "deadline"}}, States: []string{"pending", "running"}},
 		{Name: "due.collect", Order: []driver.Order{{Column: "deletion_at"}}, States: []string{"pending", "running", "unknown"}},
 	},
+	Worked: []driver.WorkedColumn{
+		{Name: "_open", States: []string{"pending", "running", "unknown"}},
+		{Name: "_in_pending_or_running", States: []string{"pending", "running"}},
+		{Name: "_minute_deadline", Minute: "deadline"},
+		{Name: "_minute_deletion_at", Minute: "deletion_at"},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

@@ -78,6 +78,14 @@ var schema = &driver.Schema{
 		{Name: "next.fetch", Columns: []string{"queue"}, Order: []driver.Order{{Column: "priority"}, {Column: "scheduled_at"}}, States: []string{"available"}},
 		{Name: "due.rescue", Order: []driver.Order{{Column: "attempted_at"}}, States: []string{"running"}},
 	},
+	Worked: []driver.WorkedColumn{
+		{Name: "_in_pending_or_scheduled_or_available_or_running_or_re_c15bddf7", States: []string{"pending", "scheduled", "available", "running", "retryable", "completed"}},
+		{Name: "_in_available", States: []string{"available"}},
+		{Name: "_in_scheduled_or_retryable", States: []string{"scheduled", "retryable"}},
+		{Name: "_minute_scheduled_at", Minute: "scheduled_at"},
+		{Name: "_in_running", States: []string{"running"}},
+		{Name: "_minute_attempted_at", Minute: "attempted_at"},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

@@ -70,6 +70,9 @@ var schema = &driver.Schema{
 		{Name: "peers.room", Columns: []string{"connection", "initiator"}, States: []string{"open", "half_closed_local", "half_closed_remote"}},
 		{Name: "lookup.of_connection", Columns: []string{"connection"}, Order: []driver.Order{{Column: "number"}}, States: []string{"open", "half_closed_local", "half_closed_remote"}},
 	},
+	Worked: []driver.WorkedColumn{
+		{Name: "_in_open_or_half_closed_local_or_half_closed_remote", States: []string{"open", "half_closed_local", "half_closed_remote"}},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

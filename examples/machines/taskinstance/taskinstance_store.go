@@ -99,6 +99,17 @@ var schema = &driver.Schema{
 		{Name: "due.lose", Order: []driver.Order{{Column: "heartbeat_at"}}, States: []string{"running"}},
 		{Name: "due.give_up_trigger", Order: []driver.Order{{Column: "trigger_ends_at"}}, States: []string{"deferred"}},
 	},
+	Worked: []driver.WorkedColumn{
+		{Name: "_in_scheduled", States: []string{"scheduled"}},
+		{Name: "_in_up_for_retry_or_up_for_reschedule", States: []string{"up_for_retry", "up_for_reschedule"}},
+		{Name: "_minute_next_try_at", Minute: "next_try_at"},
+		{Name: "_in_queued", States: []string{"queued"}},
+		{Name: "_minute_queued_at", Minute: "queued_at"},
+		{Name: "_in_running", States: []string{"running"}},
+		{Name: "_minute_heartbeat_at", Minute: "heartbeat_at"},
+		{Name: "_in_deferred", States: []string{"deferred"}},
+		{Name: "_minute_trigger_ends_at", Minute: "trigger_ends_at"},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

@@ -48,6 +48,9 @@ var schema = &driver.Schema{
 		{Stored: "refund", Leaves: true, Stays: true, Sets: []int{3}},
 		{Stored: "cancel", Leaves: true},
 	},
+	Worked: []driver.WorkedColumn{
+		{Name: "_open", States: []string{"placed", "paid"}},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

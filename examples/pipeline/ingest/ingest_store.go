@@ -58,6 +58,12 @@ var schema = &driver.Schema{
 		{Name: "next.start", Order: []driver.Order{{Column: "run_after"}}, States: []string{"pending"}},
 		{Name: "due.fail_stalled", Order: []driver.Order{{Column: "active_at"}}, States: []string{"running"}},
 	},
+	Worked: []driver.WorkedColumn{
+		{Name: "_open", States: []string{"pending", "running", "failed", "quarantined"}},
+		{Name: "_in_pending", States: []string{"pending"}},
+		{Name: "_in_running", States: []string{"running"}},
+		{Name: "_minute_active_at", Minute: "active_at"},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

@@ -65,6 +65,12 @@ var schema = &driver.Schema{
 		{Name: "next.claim_next", Order: []driver.Order{{Column: "queued_at"}, {Column: "created_at"}}, States: []string{"queued", "stalled"}},
 		{Name: "due.stall", Order: []driver.Order{{Column: "lease"}}, States: []string{"claimed", "running"}},
 	},
+	Worked: []driver.WorkedColumn{
+		{Name: "_open", States: []string{"queued", "claimed", "running", "stalled"}},
+		{Name: "_in_queued_or_stalled", States: []string{"queued", "stalled"}},
+		{Name: "_in_claimed_or_running", States: []string{"claimed", "running"}},
+		{Name: "_minute_lease", Minute: "lease"},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

@@ -45,6 +45,10 @@ var schema = &driver.Schema{
 	Indexes: []driver.Index{
 		{Name: "next.start", Order: []driver.Order{{Column: "created_at"}}, States: []string{"pending"}},
 	},
+	Worked: []driver.WorkedColumn{
+		{Name: "_open", States: []string{"pending", "running"}},
+		{Name: "_in_pending", States: []string{"pending"}},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

@@ -55,6 +55,11 @@ var schema = &driver.Schema{
 	Indexes: []driver.Index{
 		{Name: "due.give_up", Order: []driver.Order{{Column: "give_up_at"}}, States: []string{"due"}},
 	},
+	Worked: []driver.WorkedColumn{
+		{Name: "_open", States: []string{"due", "dead"}},
+		{Name: "_in_due", States: []string{"due"}},
+		{Name: "_minute_give_up_at", Minute: "give_up_at"},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

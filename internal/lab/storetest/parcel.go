@@ -116,6 +116,14 @@ func Schema() *driver.Schema {
 			{Name: "lookup.in_lane", Columns: []string{"lane"}, Order: InLane.Order, States: InLane.States},
 			{Name: "lookup.of_size", Columns: OfSize.Columns},
 		},
+		Worked: []driver.WorkedColumn{
+			{Name: "_open", States: []string{"waiting", "held", "shelved"}},
+			{Name: "_in_shelved", States: []string{"shelved"}},
+			{Name: "_in_waiting", States: []string{"waiting"}},
+			{Name: "_in_held", States: []string{"held"}},
+			{Name: "_minute_due", Minute: "due"},
+			{Name: "_in_waiting_or_held", States: []string{"waiting", "held"}},
+		},
 	}
 }
 

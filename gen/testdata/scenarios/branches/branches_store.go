@@ -47,7 +47,10 @@ var schema = &driver.Schema{
 		{Stored: "unpark", Leaves: true},
 	},
 	NoOutbox: true,
-	SQL:      map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
+	Worked: []driver.WorkedColumn{
+		{Name: "_open", States: []string{"small", "large", "parked"}},
+	},
+	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
 // Outcome is the result of a call: the record, its events, and whether the call

@@ -49,6 +49,9 @@ var schema = &driver.Schema{
 	Indexes: []driver.Index{
 		{Name: "projection", Columns: []string{"batch", "line"}},
 	},
+	Worked: []driver.WorkedColumn{
+		{Name: "_open", States: []string{"waiting", "good"}},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

@@ -64,6 +64,12 @@ var schema = &driver.Schema{
 		{Name: "due.late", Order: []driver.Order{{Column: "started_at", By: "limit"}}, States: []string{"running", "waiting"}},
 		{Name: "due.late.closes", Order: []driver.Order{{Column: "closes"}}, States: []string{"running", "waiting"}},
 	},
+	Worked: []driver.WorkedColumn{
+		{Name: "_open", States: []string{"running", "waiting"}},
+		{Name: "_in_waiting", States: []string{"waiting"}},
+		{Name: "_minute_retry_at", Minute: "retry_at"},
+		{Name: "_minute_closes", Minute: "closes"},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

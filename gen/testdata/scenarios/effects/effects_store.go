@@ -68,7 +68,10 @@ var schema = &driver.Schema{
 		{Stored: "finish", Leaves: true},
 	},
 	NoOutbox: true,
-	SQL:      map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
+	Worked: []driver.WorkedColumn{
+		{Name: "_open", States: []string{"made", "settled"}},
+	},
+	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
 // Outcome is the result of a call: the record, its events, and whether the call

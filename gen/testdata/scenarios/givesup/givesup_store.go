@@ -56,6 +56,9 @@ var schema = &driver.Schema{
 		{Stored: "note", Leaves: true},
 		{Stored: "noted", Leaves: true, Sets: []int{2}},
 	},
+	Worked: []driver.WorkedColumn{
+		{Name: "_open", States: []string{"ready", "charging", "paid", "telling", "noting"}},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

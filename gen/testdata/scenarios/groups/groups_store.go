@@ -70,6 +70,11 @@ var schema = &driver.Schema{
 		{Name: "lookup.in_room", Columns: []string{"room", "kind"}, Order: []driver.Order{{Column: "rank", Descending: true}, {Column: "ready"}}, States: []string{"held", "free"}},
 		{Name: "lookup.had_by", Columns: []string{"holder"}},
 	},
+	Worked: []driver.WorkedColumn{
+		{Name: "_open", States: []string{"free", "held"}},
+		{Name: "_in_held", States: []string{"held"}},
+		{Name: "_in_free", States: []string{"free"}},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

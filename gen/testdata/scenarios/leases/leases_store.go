@@ -50,6 +50,12 @@ var schema = &driver.Schema{
 		{Name: "next.claim", Order: []driver.Order{{Column: "created_at"}}, States: []string{"queued"}},
 		{Name: "due.expire", Order: []driver.Order{{Column: "until"}}, States: []string{"working"}},
 	},
+	Worked: []driver.WorkedColumn{
+		{Name: "_open", States: []string{"queued", "working"}},
+		{Name: "_in_queued", States: []string{"queued"}},
+		{Name: "_in_working", States: []string{"working"}},
+		{Name: "_minute_until", Minute: "until"},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

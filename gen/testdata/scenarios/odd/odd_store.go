@@ -65,6 +65,12 @@ var schema = &driver.Schema{
 		{Name: "peers.else", Columns: []string{"type", "nil"}, States: []string{"case"}},
 		{Name: "lookup.list", Columns: []string{"type", "nil", "now_"}, Order: []driver.Order{{Column: "j"}, {Column: "len", Descending: true}}},
 	},
+	Worked: []driver.WorkedColumn{
+		{Name: "_open", States: []string{"new", "case"}},
+		{Name: "_in_new", States: []string{"new"}},
+		{Name: "_in_case", States: []string{"case"}},
+		{Name: "_minute_now_", Minute: "now_"},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

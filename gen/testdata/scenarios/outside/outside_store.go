@@ -61,6 +61,12 @@ var schema = &driver.Schema{
 		{Name: "due.give_up", Order: []driver.Order{{Column: "due"}}, States: []string{"placed", "charging"}},
 		{Name: "due.give_up.updated_at", Order: []driver.Order{{Column: "updated_at"}}, States: []string{"placed", "charging"}},
 	},
+	Worked: []driver.WorkedColumn{
+		{Name: "_open", States: []string{"placed", "charging", "charged", "failed"}},
+		{Name: "_in_placed_or_charging", States: []string{"placed", "charging"}},
+		{Name: "_minute_due", Minute: "due"},
+		{Name: "_minute_updated_at", Minute: "updated_at"},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

@@ -52,6 +52,11 @@ var schema = &driver.Schema{
 	Indexes: []driver.Index{
 		{Name: "next.take", Order: []driver.Order{{Column: "priority", Descending: true}}, States: []string{"fresh"}},
 	},
+	Worked: []driver.WorkedColumn{
+		{Name: "_open", States: []string{"fresh", "busy"}},
+		{Name: "_in_busy", States: []string{"busy"}},
+		{Name: "_in_fresh", States: []string{"fresh"}},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

@@ -53,7 +53,10 @@ var schema = &driver.Schema{
 		{Stored: "shut", Leaves: true, Sets: []int{3}},
 	},
 	NoOutbox: true,
-	SQL:      map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
+	Worked: []driver.WorkedColumn{
+		{Name: "_open", States: []string{"open"}},
+	},
+	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
 // Outcome is the result of a call: the record, its events, and whether the call

@@ -52,6 +52,10 @@ var schema = &driver.Schema{
 	Indexes: []driver.Index{
 		{Name: "lookup.of_priority", Columns: []string{"urgency"}, Order: []driver.Order{{Column: "created_at", Descending: true}}, States: []string{"new"}},
 	},
+	Worked: []driver.WorkedColumn{
+		{Name: "_open", States: []string{"new", "closed"}},
+		{Name: "_in_new", States: []string{"new"}},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

@@ -61,6 +61,10 @@ var schema = &driver.Schema{
 		{Name: "next.claim", Order: []driver.Order{{Column: "rank"}, {Column: "floor", Descending: true}}, States: []string{"queued"}},
 		{Name: "peers.few", Columns: []string{"lane"}, States: []string{"running"}},
 	},
+	Worked: []driver.WorkedColumn{
+		{Name: "_in_running", States: []string{"running"}},
+		{Name: "_in_queued", States: []string{"queued"}},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

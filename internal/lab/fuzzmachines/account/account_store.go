@@ -52,7 +52,10 @@ var schema = &driver.Schema{
 		{Stored: "close", Leaves: true, Sets: []int{5}},
 	},
 	NoOutbox: true,
-	SQL:      map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
+	Worked: []driver.WorkedColumn{
+		{Name: "_open", States: []string{"opened", "frozen"}},
+	},
+	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
 // Outcome is the result of a call: the record, its events, and whether the call

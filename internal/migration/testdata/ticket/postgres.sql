@@ -129,8 +129,8 @@ DECLARE
     which text;
 BEGIN
     DROP TRIGGER IF EXISTS "ticket_beside" ON "ticket";
-    FOR which IN SELECT (regexp_matches(prosrc, '    NEW\.("[^"]+") := ', 'g'))[1] FROM pg_proc WHERE oid = to_regproc('"ticket_beside"') LOOP
-        EXECUTE 'ALTER TABLE "ticket" DROP COLUMN IF EXISTS ' || which;
+    FOR which IN SELECT json_array_elements_text(obj_description(to_regproc('"ticket_beside"'), 'pg_proc')::json) LOOP
+        EXECUTE 'ALTER TABLE "ticket" DROP COLUMN IF EXISTS ' || quote_ident(which);
     END LOOP;
     DROP FUNCTION IF EXISTS "ticket_beside"();
 END
