@@ -74,8 +74,8 @@ func (s search) rests(x tried) bool {
 // recovers reports whether recovery makes this call and no other one.
 func (s search) recovers(o *spec.Operation, x tried) bool {
 	p, ok := s.play(x, nil, "ByStartup")
-	if !ok || p.want != nil {
-		return ok
+	if !ok {
+		return false
 	}
 	seen := []*spec.State{x.before.State}
 	for _, e := range p.events {

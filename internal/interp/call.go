@@ -92,7 +92,7 @@ func holdsLost(c Call) bool {
 		case v.Kind != kindOf(in.Type.Kind):
 			return false
 		case v.Kind == KindJSON:
-			return !json.Valid([]byte(v.Text))
+			return !json.Valid([]byte(v.Text)) || !utf8.ValidString(v.Text) || escapesNUL(v.Text)
 		}
 		return (v.Kind == KindString || v.Kind == KindWord) && textProblem(v.Text) != ""
 	})

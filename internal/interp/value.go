@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -83,14 +84,32 @@ func Set(members ...string) Value {
 	if len(sorted) == 0 {
 		return Value{Kind: KindSet, Text: "[]"}
 	}
-	// strconv.Quote keeps every byte, also those that are not UTF-8 and that
-	// [Accept] has yet to refuse; encoding/json would replace them.
 	var b []byte
 	for i, s := range sorted {
 		b = append(b, "[,"[min(i, 1)])
-		b = strconv.AppendQuote(b, s)
+		b = appendMember(b, s)
 	}
 	return Value{Kind: KindSet, Text: string(append(b, ']'))}
+}
+
+// appendMember appends a text of JSON that is one of Go as well. One that is not UTF-8, and that [Accept] has
+// yet to refuse, keeps its bytes in the form of Go; encoding/json would replace them.
+func appendMember(b []byte, s string) []byte {
+	if !utf8.ValidString(s) {
+		return strconv.AppendQuote(b, s)
+	}
+	b = append(b, '"')
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c < 0x20:
+			b = fmt.Appendf(b, `\u%04x`, c)
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		default:
+			b = append(b, c)
+		}
+	}
+	return append(b, '"')
 }
 
 // Word makes an enum value.

@@ -1,6 +1,8 @@
 package interp_test
 
 import (
+	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
@@ -19,6 +21,7 @@ func TestSetValue(t *testing.T) {
 		{"empty", interp.Set(), nil},
 		{"sorted without repetitions", interp.Set("b", "a", "b"), []string{"a", "b"}},
 		{"members that need quotes", interp.Set(`a","b`, "]", `"`), []string{`"`, `]`, `a","b`}},
+		{"members that JSON and Go quote each in its way", interp.Set("\x01o", "\u2028", "\x7f"), []string{"\x01o", "\x7f", "\u2028"}},
 		{"the empty member", interp.Set(""), []string{""}},
 		{"bytes that are not UTF-8", interp.Set("\xff", "é"), []string{"é", "\xff"}},
 	}
@@ -30,6 +33,9 @@ func TestSetValue(t *testing.T) {
 			}
 			if got := tt.set.IsPresent(); got != (len(tt.want) > 0) {
 				t.Errorf("present: %t", got)
+			}
+			if !slices.Contains(tt.want, "\xff") && !json.Valid([]byte(tt.set.Text)) {
+				t.Errorf("%s is not JSON", tt.set.Text)
 			}
 			if again := interp.Set(tt.set.Members()...); again != tt.set {
 				t.Errorf("%v made again is %v", tt.set, again)

@@ -17,6 +17,9 @@ func (x *played[R]) delivered() string {
 	if i := slices.IndexFunc(now, waits); i >= 0 {
 		now = now[:i]
 	}
+	if x.c.GivesUp != "" { // those behind it are of the step that follows
+		now = now[:min(len(now), len(x.fx.Done())-x.ran)]
+	}
 	if wrong := x.performed(now); wrong != "" {
 		return wrong
 	}
@@ -56,8 +59,8 @@ func (x *played[R]) performed(want []string) string {
 	for _, p := range x.fx.Done()[x.ran:] {
 		text := p.Effect + " " + p.Key
 		if p.InTx {
-			if len(x.c.steps()) == 0 {
-				continue // it is undone with the transaction
+			if len(x.c.steps()) == 0 || x.c.Picks != "" && p.ID != x.id {
+				continue // it is undone with the transaction, or with a record that the pick passed over
 			}
 			text = p.Effect + inTransaction + p.Key
 		}
