@@ -14,6 +14,7 @@ type Facts struct {
 	Uniques    []UniqueFact
 	Indexes    []IndexFact
 	Operations []OperationFact // in the order of the specification
+	Parkings   []ParkFact
 	Worked     []WorkedFact
 	NoOutbox   bool // none asks for an effect outside of its transaction
 }
@@ -71,6 +72,9 @@ func FactsOf(m *spec.Machine) Facts {
 	}
 	for _, l := range queried(m) {
 		f.Indexes = append(f.Indexes, IndexFact{Name: strings.Join(l.name, "."), Fields: l.fields, Order: l.order, By: l.by, States: l.states})
+	}
+	for _, p := range parkings(m) {
+		f.Parkings = append(f.Parkings, p.fact())
 	}
 	for _, c := range (&schemaText{m: m, d: postgresDialect()}).computed() {
 		f.Worked = append(f.Worked, c.WorkedFact)

@@ -70,7 +70,7 @@ func (s *store) operation(g *jen.Group, o *spec.Operation) error {
 			}))
 		}
 		if p := parkingOf(s.m, o); p != nil {
-			pair("Parking", p.expr())
+			pair("Parking", raw(fmt.Sprintf("&schema.Parkings[%d]", slices.IndexFunc(parkings(s.m), func(x *parking) bool { return x.op == o }))))
 			if len(p.own) > 0 {
 				pair("Own", jen.Func().Params(raw("j *"+s.n.Record)).Bool().Block(jen.Return(raw(scope{n: s.n}.facts(p.own).String()))))
 			}

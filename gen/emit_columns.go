@@ -148,6 +148,14 @@ func (s *store) schema(f *jen.File) {
 				g.Line()
 			}))
 		}
+		if len(facts.Parkings) > 0 {
+			pair("Parkings", jen.Index().Add(raw("driver.Parking")).ValuesFunc(func(g *jen.Group) {
+				for _, p := range facts.Parkings {
+					g.Line().Add(raw(parkInfo(p)))
+				}
+				g.Line()
+			}))
+		}
 		if len(facts.Worked) > 0 {
 			pair("Worked", jen.Index().Add(raw("driver.WorkedColumn")).ValuesFunc(func(g *jen.Group) {
 				for _, c := range facts.Worked {

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dave/jennifer/jen"
-
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -112,32 +110,62 @@ func (p *parking) column(most int) string { return cutName("_parked_"+p.op.Store
 // note returns the name of what tells that a group may have room.
 func (p *parking) note(i int) string { return p.column(63) + ":" + p.rules[i].name }
 
-// expr is the parking in the generated package.
-func (p *parking) expr() jen.Code {
-	return raw("&driver.Parking").ValuesFunc(func(g *jen.Group) {
-		pair := func(name string, value jen.Code) { g.Line().Id(name).Op(":").Add(value) }
-		pair("Column", jen.Lit(p.column(63)))
-		if len(p.due) > 0 {
-			pair("Due", jen.Index().Add(raw("driver.Cond")).ValuesFunc(func(g *jen.Group) {
-				for _, a := range p.due {
-					g.Add(raw(fmt.Sprintf("{Column: %q, Op: driver.%s, Now: true}", a.field.Stored(), condOps[a.op])))
-				}
-			}))
+// ParkFact is what a pick parks for.
+type ParkFact struct {
+	Operation *spec.Operation
+	Column    string // of the rows; no field can have its name
+	Due       []DueFact
+	Rules     []ParkRuleFact
+}
+
+// DueFact is a comparison of a field with the time at which the store looks.
+type DueFact struct {
+	Field *spec.Field
+	Op    spec.FactOp
+}
+
+// ParkRuleFact refuses a record while as many others of its group are in the states.
+type ParkRuleFact struct {
+	Note   string
+	Fields []*spec.Field
+	States []*spec.State
+	Than   int64
+}
+
+// fact tells it to who opens the machine.
+func (p *parking) fact() ParkFact {
+	f := ParkFact{Operation: p.op, Column: p.column(63)}
+	for _, a := range p.due {
+		f.Due = append(f.Due, DueFact{a.field, a.op})
+	}
+	for i, r := range p.rules {
+		f.Rules = append(f.Rules, ParkRuleFact{p.note(i), r.fields, r.states, r.than})
+	}
+	return f
+}
+
+// parkInfo is the parking in the generated package.
+func parkInfo(f ParkFact) string {
+	text := fmt.Sprintf("{Column: %q", f.Column)
+	if len(f.Due) > 0 {
+		var list []string
+		for _, d := range f.Due {
+			list = append(list, fmt.Sprintf("{Column: %q, Op: driver.%s, Now: true}", d.Field.Stored(), condOps[d.Op]))
 		}
-		if len(p.rules) > 0 {
-			pair("Rules", jen.Index().Add(raw("driver.ParkRule")).ValuesFunc(func(g *jen.Group) {
-				for i, r := range p.rules {
-					text := fmt.Sprintf("{Note: %q, States: %s, Than: %d", p.note(i), stringsExpr(storedStates(r.states)), r.than)
-					if len(r.fields) > 0 {
-						text += ", Columns: " + stringsExpr(storedFields(r.fields))
-					}
-					g.Line().Add(raw(text + "}"))
-				}
-				g.Line()
-			}))
+		text += ", Due: []driver.Cond{" + strings.Join(list, ", ") + "}"
+	}
+	if len(f.Rules) > 0 {
+		text += ", Rules: []driver.ParkRule{"
+		for _, r := range f.Rules {
+			text += fmt.Sprintf("\n{Note: %q, States: %s, Than: %d", r.Note, stringsExpr(storedStates(r.States)), r.Than)
+			if len(r.Fields) > 0 {
+				text += ", Columns: " + stringsExpr(storedFields(r.Fields))
+			}
+			text += "},"
 		}
-		g.Line()
-	})
+		text += "\n}"
+	}
+	return text + "}"
 }
 
 // parkingTriggers writes what frees parked records: any other change of a row shows it

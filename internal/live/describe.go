@@ -16,6 +16,9 @@ var kinds = map[spec.Kind]driver.Kind{
 }
 
 var (
+	comparisons = map[spec.FactOp]driver.Op{
+		spec.Eq: driver.OpEq, spec.Ne: driver.OpNe, spec.Lt: driver.OpLt, spec.Le: driver.OpLe, spec.Gt: driver.OpGt, spec.Ge: driver.OpGe,
+	}
 	demands = map[spec.Demand]driver.Demand{spec.Required: driver.Required, spec.Optional: driver.Optionally, spec.None: driver.Never}
 	actors  = map[spec.Actor]fsmimpl.Actor{spec.ByCaller: fsmimpl.ByCaller, spec.BySystem: fsmimpl.BySystem, spec.ByOperator: fsmimpl.ByOperator}
 )
@@ -54,6 +57,16 @@ func Schema(m *spec.Machine, dialect, level string) (*driver.Schema, error) {
 		s.Operations = append(s.Operations, driver.OperationInfo{
 			Stored: o.Operation.Stored(), Creates: len(o.Operation.Creates) > 0, Leaves: o.Leaves, Stays: o.Stays, Sets: o.Sets,
 		})
+	}
+	for _, f := range facts.Parkings {
+		p := driver.Parking{Column: f.Column}
+		for _, d := range f.Due {
+			p.Due = append(p.Due, driver.Cond{Column: d.Field.Stored(), Op: comparisons[d.Op], Now: true})
+		}
+		for _, r := range f.Rules {
+			p.Rules = append(p.Rules, driver.ParkRule{Note: r.Note, Columns: storedFields(r.Fields), States: storedStates(r.States), Than: r.Than})
+		}
+		s.Parkings = append(s.Parkings, p)
 	}
 	for _, c := range facts.Worked {
 		column := driver.WorkedColumn{Name: c.Name, States: storedStates(c.States)}

@@ -48,6 +48,7 @@ type Schema struct {
 	Operations  []OperationInfo   // what a write of one may change; a store also takes writes of others
 	NoOutbox    bool              // no operation asks for an effect
 	Indexes     []Index           // what queries are made of often; SQL has them too
+	Parkings    []Parking         // what picks park for; see ParkingTx
 	Worked      []WorkedColumn    // columns of the stored row that indexes name and no query
 	SQL         map[string]string // dialect ("sqlite", "postgres") -> the generated schema
 }

@@ -14,32 +14,13 @@ var _ driver.ParkingTx = (*txn)(nil)
 // stirred reports whether Wake has something to do: a time has come, or somebody has
 // noted that there may be room.
 func (r *reader) stirred(p *driver.Parking, now time.Time) (bool, error) {
-	b := &text{d: r.t.dialect}
-	var parts []string
-	if len(p.Due) > 0 {
-		parts = append(parts, "EXISTS (SELECT 1 FROM "+r.t.name+" WHERE "+due(b, p, now)+")")
+	switch {
+	case len(p.Due) > 0:
+		return r.found(r.t.parked("stirred", p), now.UnixMicro())
+	case len(p.Rules) > 0:
+		return r.found(r.t.parked("stirred", p))
 	}
-	if notes := notesOf(p); notes != "" {
-		parts = append(parts, "EXISTS (SELECT 1 FROM "+r.t.part("_groups")+` WHERE "name" IN (`+notes+"))")
-	}
-	if parts == nil {
-		return false, nil
-	}
-	return r.found("SELECT 1 WHERE "+strings.Join(parts, " OR "), b.args...)
-}
-
-// due is the condition that the time of a parked row has come.
-func due(b *text, p *driver.Parking, now time.Time) string {
-	col := quote(p.Column)
-	return col + " > 0 AND " + col + " <= " + b.arg(now.UnixMicro())
-}
-
-func notesOf(p *driver.Parking) string {
-	names := make([]string, len(p.Rules))
-	for i, r := range p.Rules {
-		names[i] = literal(r.Note)
-	}
-	return strings.Join(names, ", ")
+	return false, nil
 }
 
 // note says that there may be room in a group: who moved, at which revision, and the
@@ -135,9 +116,8 @@ type parkedRow struct {
 
 // parkRows parks rows and returns the ids of those that nobody else has.
 func (x *txn) parkRows(p *driver.Parking, rows []parkedRow) (map[string]bool, error) {
-	col, parked := quote(p.Column), map[string]bool{}
+	parked, text := map[string]bool{}, x.t.parked("park", p)
 	if x.t.dialect.writers() == 1 {
-		text := x.t.statement(`UPDATE %s SET %s = ? WHERE "id" = ? AND "rev" = ? AND %[2]s IS NULL`, x.t.name, col)
 		for _, r := range rows {
 			n, err := x.change(text, r.Until, r.ID, r.Rev)
 			if err != nil {
@@ -154,9 +134,7 @@ func (x *txn) parkRows(p *driver.Parking, rows []parkedRow) (map[string]bool, er
 		return nil, err
 	}
 	x.kept, x.changed = nil, true
-	ids, err := x.ids(x.t.statement(`WITH v AS MATERIALIZED (SELECT r."id", v.until FROM json_to_recordset(?::text::json) AS v(id text, rev bigint, until bigint)
-		JOIN %[1]s AS r ON r."id" = v.id AND r."rev" = v.rev WHERE r.%[2]s IS NULL%[3]s FOR NO KEY UPDATE OF r SKIP LOCKED)
-		UPDATE %[1]s AS r SET %[2]s = v.until FROM v WHERE r."id" = v."id" RETURNING r."id"`, x.t.name, col, x.t.same), string(list))
+	ids, err := x.ids(text, string(list))
 	for _, id := range ids {
 		parked[id] = true
 	}
@@ -164,10 +142,9 @@ func (x *txn) parkRows(p *driver.Parking, rows []parkedRow) (map[string]bool, er
 }
 
 func (x *txn) leaveNotes(notes []note) error {
-	into := `INSERT INTO ` + x.t.part("_groups") + ` ("name", "key", "number") `
 	if x.t.dialect.writers() == 1 {
 		for _, n := range notes {
-			if _, err := x.change(x.t.statement("%s", into+`VALUES (?, ?, 0) ON CONFLICT DO NOTHING`), n.Name, n.Key); err != nil {
+			if _, err := x.change(x.t.text("leave_note"), n.Name, n.Key); err != nil {
 				return x.parkFault(err)
 			}
 		}
@@ -177,8 +154,7 @@ func (x *txn) leaveNotes(notes []note) error {
 	if err != nil || notes == nil {
 		return err
 	}
-	_, err = x.change(x.t.statement("%s", into+`SELECT v.name, v.key, 0 FROM json_to_recordset(?::text::json) AS v(name text, key text) `+x.t.dialect.verified(x.t)+` ON CONFLICT DO NOTHING`),
-		string(list))
+	_, err = x.change(x.t.text("leave_notes"), string(list))
 	return x.parkFault(err)
 }
 
@@ -191,13 +167,10 @@ func (x *txn) parkFault(err error) error {
 
 // Wake shows parked records again.
 func (x *txn) Wake(q driver.Query) (n int, held string, err error) {
-	p, lock := q.Park, x.t.dialect.hold() // nothing is held yet, and who has a note waits for nothing
-	if q.Lock {
-		lock = x.t.dialect.lock()
-	}
+	p := q.Park
 	var notes []note
 	if len(p.Rules) > 0 {
-		if notes, err = x.notes(p, lock); err != nil {
+		if notes, err = x.notes(p, q.Lock); err != nil {
 			return 0, "", err
 		}
 	}
@@ -218,11 +191,14 @@ func (x *txn) Wake(q driver.Query) (n int, held string, err error) {
 	return n, held, nil
 }
 
-// notes reads and locks what may have made room.
-func (x *txn) notes(p *driver.Parking, lock string) (list []note, err error) {
-	text := x.t.statement(`SELECT "name", "key" FROM %s WHERE "name" IN (%s) ORDER BY "name", "key"%s`,
-		x.t.part("_groups"), notesOf(p), x.t.dialect.limit("?"))
-	err = x.each(text+lock, []any{maxMany}, func(rows Rows) error {
+// notes reads and locks what may have made room. Nothing is held yet, so that who has a note waits for nothing;
+// with free it is passed over all the same.
+func (x *txn) notes(p *driver.Parking, free bool) (list []note, err error) {
+	text := x.t.parked("notes", p)
+	if free {
+		text = x.t.parked("free_notes", p)
+	}
+	err = x.each(text, []any{maxMany}, func(rows Rows) error {
 		var n note
 		err := rows.Scan(&n.Name, &n.Key)
 		list = append(list, n)
@@ -232,20 +208,12 @@ func (x *txn) notes(p *driver.Parking, lock string) (list []note, err error) {
 }
 
 func (x *txn) wakeDue(p *driver.Parking, now time.Time) (int, string, error) {
-	b, col := &text{d: x.t.dialect}, quote(p.Column)
-	if x.t.dialect.writers() == 1 {
-		b.WriteString("UPDATE " + x.t.name + " SET " + col + " = NULL WHERE " + due(b, p, now))
-	} else {
-		b.WriteString(`WITH v AS MATERIALIZED (SELECT "id" FROM ` + x.t.name + " WHERE " + due(b, p, now) + x.t.same + x.t.dialect.lock() + ")" +
-			" UPDATE " + x.t.name + " AS r SET " + col + ` = NULL FROM v WHERE r."id" = v."id"`)
-	}
-	n, err := x.change(b.String(), b.args...)
+	n, err := x.change(x.t.parked("wake_due", p), now.UnixMicro())
 	if err != nil {
 		return 0, "", x.parkFault(err)
 	}
-	b = &text{d: x.t.dialect}
 	held := ""
-	err = x.each(`SELECT "id" FROM `+x.t.name+" WHERE "+due(b, p, now)+" LIMIT 1", b.args, func(rows Rows) error { return rows.Scan(&held) })
+	err = x.each(x.t.parked("still_parked", p), []any{now.UnixMicro()}, func(rows Rows) error { return rows.Scan(&held) })
 	return int(n), held, err
 }
 
@@ -293,7 +261,7 @@ func (x *txn) wakeGroup(of *driver.Query, notes []note) (n int, held string, err
 	ids, err := waiting(len(notes), x.t.dialect.lock())
 	for _, id := range ids {
 		if err == nil {
-			_, err = x.change(x.t.statement(`UPDATE %s SET %s = NULL WHERE "id" = ?%s`, x.t.name, quote(p.Column), x.t.same), id)
+			_, err = x.change(x.t.parked("wake", p), id)
 		}
 	}
 	if err == nil && len(ids) < len(notes) { // nobody waits, or another writer has who does
@@ -304,7 +272,7 @@ func (x *txn) wakeGroup(of *driver.Query, notes []note) (n int, held string, err
 	}
 	for _, d := range notes {
 		if err == nil {
-			_, err = x.change(x.t.statement(`DELETE FROM %s WHERE "name" = ? AND "key" = ?%s`, x.t.part("_groups"), x.t.same), d.Name, d.Key)
+			_, err = x.change(x.t.text("remove_note"), d.Name, d.Key)
 		}
 	}
 	return len(notes), held, x.parkFault(err)
@@ -352,7 +320,7 @@ func (x *txn) showAll() error {
 	names, err := column(x.ctx, x.q, x.t.dialect.columns(x.t.schema.Table))
 	for _, name := range names {
 		if err == nil && strings.HasPrefix(name, "_parked_") {
-			_, err = x.change(x.t.statement(`UPDATE %s SET %s = NULL WHERE %[2]s IS NOT NULL`, x.t.name, quote(name)))
+			_, err = x.change(x.t.parked("wake_all", &driver.Parking{Column: name}))
 		}
 	}
 	return err

@@ -249,6 +249,53 @@ SELECT "number" FROM {M_groups} WHERE "name" = $1 AND "key" = $2
 INSERT INTO {M_groups} ("name", "key", "number") VALUES ($1, $2, $3) ON CONFLICT ("name", "key") DO UPDATE SET "number" = excluded."number"
 
 ------------------------------------------------------------------------------------------------
+-- Parking: {PARKED} is the column by which a pick passes over a record that it met and cannot take; {NOTES} are the
+-- names under which it is noted that a group may have room.
+
+-- part: parked_until
+{PARKED} > 0 AND {PARKED} <= $1
+
+-- park: stirred
+-- Whether there is something to wake: a time has come, or there may be room.
+SELECT 1 WHERE {REASONS}
+
+-- part: a_time_has_come
+EXISTS (SELECT 1 FROM {M} WHERE {parked_until})
+
+-- part: there_may_be_room
+EXISTS (SELECT 1 FROM {M_groups} WHERE "name" IN ({NOTES}))
+
+-- park: park
+-- Rows that nobody else has, at their revision.
+WITH v AS MATERIALIZED (SELECT r."id", v.until FROM json_to_recordset($1::text::json) AS v(id text, rev bigint, until bigint)
+	JOIN {M} AS r ON r."id" = v.id AND r."rev" = v.rev WHERE r.{PARKED} IS NULL AND {SAME} FOR NO KEY UPDATE OF r SKIP LOCKED)
+UPDATE {M} AS r SET {PARKED} = v.until FROM v WHERE r."id" = v."id" RETURNING r."id"
+
+-- name: leave_notes
+INSERT INTO {M_groups} ("name", "key", "number") SELECT v.name, v.key, 0
+FROM json_to_recordset($1::text::json) AS v(name text, key text) WHERE {SAME} ON CONFLICT DO NOTHING
+
+-- park: notes
+SELECT "name", "key" FROM {M_groups} WHERE "name" IN ({NOTES}) ORDER BY "name", "key" LIMIT $1 FOR NO KEY UPDATE
+
+-- park: free_notes
+{notes} SKIP LOCKED
+
+-- name: remove_note
+DELETE FROM {M_groups} WHERE "name" = $1 AND "key" = $2 AND {SAME}
+
+-- park: wake_due
+WITH v AS MATERIALIZED (SELECT "id" FROM {M} WHERE {parked_until} AND {SAME} FOR NO KEY UPDATE SKIP LOCKED)
+UPDATE {M} AS r SET {PARKED} = NULL FROM v WHERE r."id" = v."id"
+
+-- park: still_parked
+-- One that another writer has.
+SELECT "id" FROM {M} WHERE {parked_until} LIMIT 1
+
+-- park: wake
+UPDATE {M} SET {PARKED} = NULL WHERE "id" = $1 AND {SAME}
+
+------------------------------------------------------------------------------------------------
 -- Repair, purge, redaction. The triggers of the schema let them pass.
 
 -- name: restore

@@ -22,20 +22,24 @@ var (
 type queryFile struct {
 	texts map[string]string
 	sent  []string // the names of those that a machine has one of
+	park  []string // and of those that each of its picks has that parks
 }
 
-// queriesOf cuts a file at its lines "-- name: x", "-- write: x" and "-- part: x", and leaves its comments out.
+// queriesOf cuts a file at its lines "-- name: x", "-- write: x", "-- park: x" and "-- part: x", and leaves its comments out.
 func queriesOf(file string) *queryFile {
 	list, name := &queryFile{texts: map[string]string{}}, ""
 	for line := range strings.Lines(file) {
 		kind, word, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		switch {
-		case kind == "-- name", kind == "-- write", kind == "-- part":
+		case kind == "-- name", kind == "-- write", kind == "-- park", kind == "-- part":
 			if name = word; list.texts[name] != "" {
 				panic("sqlstore: there are two queries of the name " + name)
 			}
-			if kind == "-- name" {
+			switch kind {
+			case "-- name":
 				list.sent = append(list.sent, name)
+			case "-- park":
+				list.park = append(list.park, name)
 			}
 		case name != "" && !strings.HasPrefix(line, "--"):
 			list.texts[name] += line
@@ -123,24 +127,59 @@ func (t *table) queries() (list []Query) {
 	for _, name := range queryFiles[t.dialect.Name()].sent {
 		list = append(list, Query{name, t.text(name)})
 	}
+	for i := range t.schema.Parkings {
+		p := &t.schema.Parkings[i]
+		for _, name := range queryFiles[t.dialect.Name()].park {
+			list = append(list, Query{name + " " + p.Column, t.parked(name, p)})
+		}
+	}
 	return list
 }
 
 // text returns a query that the machine has one of; nothing where the database needs no such query.
-func (t *table) text(name string) string {
+func (t *table) text(name string) string { return t.textOf(name, name, nil) }
+
+// textOf returns a query that is made once under a key.
+func (t *table) textOf(key, name string, made func() map[string]string) string {
 	t.mu.RLock()
-	text, known := t.texts[name]
+	text, known := t.texts[key]
 	t.mu.RUnlock()
 	if known {
 		return text
 	}
 	if _, has := queryFiles[t.dialect.Name()].texts[name]; has {
-		text = t.query(name, nil)
+		var words map[string]string
+		if made != nil {
+			words = made()
+		}
+		text = t.query(name, words)
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.texts[name] = text
+		t.texts[key] = text
 	}
 	return text
+}
+
+// parked returns a query of a pick that parks.
+func (t *table) parked(name string, p *driver.Parking) string {
+	return t.textOf(name+" "+p.Column, name, func() map[string]string {
+		var notes, reasons []string
+		for _, r := range p.Rules {
+			notes = append(notes, literal(r.Note))
+		}
+		if len(p.Due) > 0 {
+			reasons = append(reasons, "{a_time_has_come}")
+		}
+		if notes != nil {
+			reasons = append(reasons, "{there_may_be_room}")
+		} else {
+			notes = []string{"''"}
+		}
+		if reasons == nil {
+			reasons = []string{"1 = 0"}
+		}
+		return map[string]string{"PARKED": quote(p.Column), "NOTES": strings.Join(notes, ", "), "REASONS": strings.Join(reasons, " OR ")}
+	})
 }
 
 // mark begins a parameter with a number. In a text all have one, or none: SQLite gives a bare

@@ -120,7 +120,7 @@ func TestEachQueryHasACaller(t *testing.T) {
 		code.Write(text)
 	}
 	asked := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?:\b(?:query|text|finishText)\("(\w+)"|"[^"\n]*\{([a-z]\w*)\}")`).FindAllStringSubmatch(code.String(), -1) {
+	for _, m := range regexp.MustCompile(`(?:\b(?:query|text|parked|finishText)\("(\w+)"|"[^"\n]*\{([a-z]\w*)\}")`).FindAllStringSubmatch(code.String(), -1) {
 		asked[m[1]+m[2]] = true
 	}
 	known := map[string]bool{}

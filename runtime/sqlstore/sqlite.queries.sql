@@ -150,6 +150,49 @@ SELECT "number" FROM {M_groups} WHERE "name" = ?1 AND "key" = ?2
 INSERT INTO {M_groups} ("name", "key", "number") VALUES (?1, ?2, ?3) ON CONFLICT ("name", "key") DO UPDATE SET "number" = excluded."number"
 
 ------------------------------------------------------------------------------------------------
+-- Parking
+
+-- part: parked_until
+{PARKED} > 0 AND {PARKED} <= ?1
+
+-- park: stirred
+SELECT 1 WHERE {REASONS}
+
+-- part: a_time_has_come
+EXISTS (SELECT 1 FROM {M} WHERE {parked_until})
+
+-- part: there_may_be_room
+EXISTS (SELECT 1 FROM {M_groups} WHERE "name" IN ({NOTES}))
+
+-- park: park
+UPDATE {M} SET {PARKED} = ?1 WHERE "id" = ?2 AND "rev" = ?3 AND {PARKED} IS NULL
+
+-- name: leave_note
+INSERT INTO {M_groups} ("name", "key", "number") VALUES (?1, ?2, 0) ON CONFLICT DO NOTHING
+
+-- park: notes
+SELECT "name", "key" FROM {M_groups} WHERE "name" IN ({NOTES}) ORDER BY "name", "key" LIMIT ?1 + 0
+
+-- part: free_notes
+-- The transaction has the write lock.
+{notes}
+
+-- name: remove_note
+DELETE FROM {M_groups} WHERE "name" = ?1 AND "key" = ?2
+
+-- park: wake_due
+UPDATE {M} SET {PARKED} = NULL WHERE {parked_until}
+
+-- park: still_parked
+SELECT "id" FROM {M} WHERE {parked_until} LIMIT 1
+
+-- park: wake
+UPDATE {M} SET {PARKED} = NULL WHERE "id" = ?1
+
+-- park: wake_all
+UPDATE {M} SET {PARKED} = NULL WHERE {PARKED} IS NOT NULL
+
+------------------------------------------------------------------------------------------------
 -- Repair, purge, redaction. The store drops the triggers of the schema in the transaction and makes them again.
 
 -- name: restore
