@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fsmgen/fsmgen/internal/diff"
+	"github.com/fsmgen/fsmgen/runtime/evolve"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -307,36 +308,35 @@ func (p *plan) isMoved() string {
 }
 
 // unset reports whether old rows have no value for a column of the new table.
-func (p *plan) unset(c column) bool {
-	return p.old.column(c.name) == nil && strings.HasPrefix(p.valueAfter(c), "NULL")
+func (p *plan) unset(c evolve.Column) bool {
+	return p.old.column(c.Name) == nil && strings.HasPrefix(p.valueAfter(c), "NULL")
 }
 
 // valueAfter returns the value that a column of the new table has.
-func (p *plan) valueAfter(c column) string {
-	if p.old.column(c.name) == nil {
+func (p *plan) valueAfter(c evolve.Column) string {
+	if p.old.column(c.Name) == nil {
 		text := "NULL"
-		switch field(p.next.m, c.name).Type.Kind {
-		case spec.KindSet:
+		if f := field(p.next.m, c.Name); f != nil && f.Type.Kind == spec.KindSet {
 			text = "'[]'"
-		case spec.KindCounter:
+		} else if f != nil && f.Type.Kind == spec.KindCounter {
 			text = "0"
 		}
-		if c.standard() != "" {
-			text = c.standard()
+		if c.Default() != "" {
+			text = c.Default()
 		}
 		if p.dialect == Postgres {
-			text += "::" + c.kind()
+			text += "::" + c.Type()
 		}
 		return text
 	}
 	var from []string
 	for _, v := range p.moved {
-		if slices.Contains(v.cleared, c.name) {
+		if slices.Contains(v.cleared, c.Name) {
 			from = append(from, quoteText(v.from))
 		}
 	}
 	if len(from) > 0 {
-		return fmt.Sprintf(`CASE WHEN "state" IN (%s) THEN NULL ELSE %s END`, strings.Join(from, ", "), quoteName(c.name))
+		return fmt.Sprintf(`CASE WHEN "state" IN (%s) THEN NULL ELSE %s END`, strings.Join(from, ", "), quoteName(c.Name))
 	}
-	return quoteName(c.name)
+	return quoteName(c.Name)
 }
