@@ -19,6 +19,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/migration"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/evolve"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -139,6 +140,31 @@ func evolveSQLite(t *testing.T, seed uint64, n *tally) {
 	}
 	what := fmt.Sprintf("seed %d, %s, level %s, foreign_keys %d", seed, by, level, keys)
 	compare(t, what, before, takeSQLite(t, db, level), err, n, m, next, schema)
+	if err == nil {
+		noted(t, what, db, later, level)
+	}
+}
+
+// noted holds what the file says that the generator made to the schema of the version.
+func noted(t *testing.T, what string, db *sql.DB, m *spec.Machine, level string) {
+	t.Helper()
+	texts := rowsOf(t, db, fmt.Sprintf(`SELECT "schema" FROM "fsm_made" WHERE "machine" = '%s' AND "hash" = '%s'`, m.Name, m.Hash))
+	if len(texts) != 1 {
+		t.Errorf("%s: %d notes of the version", what, len(texts))
+		return
+	}
+	note, err := evolve.Parse(texts[0])
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	parts := evolve.Sections(described(t, m, migration.SQLite, level).SQL[migration.SQLite])
+	want, err := evolve.Parse(parts["tables"] + parts["checks"] + parts["full"])
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	if !note.Same(want) {
+		t.Errorf("%s: the file notes\n%s", what, texts[0])
+	}
 }
 
 func storeMigrates(t *testing.T, path string, s *driver.Schema) error {

@@ -103,7 +103,7 @@ ROLLBACK TO "fsm_probe";
 RELEASE "fsm_probe";
 CREATE TEMP TABLE "fsm_dangling" AS SELECT DISTINCT m."name" AS "table", c."rowid" AS "row", c."fkid" AS "key"
 FROM sqlite_master AS m, pragma_foreign_key_list(m."name") AS f, pragma_foreign_key_check(m."name") AS c
-WHERE m."type" = 'table' AND lower(f."table") IN ('fsm_meta', 'ticket', 'ticket_events', 'ticket_outbox', 'ticket_groups');
+WHERE m."type" = 'table' AND lower(f."table") IN ('ticket', 'ticket_events', 'ticket_outbox', 'ticket_groups');
 
 -- No trigger of the generator looks on.
 DROP TRIGGER IF EXISTS "ticket_unchained";
@@ -515,7 +515,7 @@ RELEASE "fsm_probe";
 SELECT json_extract('{}', 'fsm: ticket: ' || 'the ' || 'table' || ' "' || "table" || '" ' || 'has a row that would refer to no record' || '; nothing was changed')
 FROM (SELECT DISTINCT m."name" AS "table", c."rowid" AS "row", c."fkid" AS "key"
 FROM sqlite_master AS m, pragma_foreign_key_list(m."name") AS f, pragma_foreign_key_check(m."name") AS c
-WHERE m."type" = 'table' AND lower(f."table") IN ('fsm_meta', 'ticket', 'ticket_events', 'ticket_outbox', 'ticket_groups')
+WHERE m."type" = 'table' AND lower(f."table") IN ('ticket', 'ticket_events', 'ticket_outbox', 'ticket_groups')
 EXCEPT SELECT * FROM temp."fsm_dangling") LIMIT 1;
 DROP TABLE temp."fsm_dangling";
 
