@@ -73,7 +73,7 @@ type sqliteFile struct {
 	changed   map[string]*UserObjectError // columns and constraints of others, by table: the first of each
 }
 
-// file finds out whose the objects of a file are.
+// owners finds out whose the objects of a file are.
 func (d sqlite) owners(ctx context.Context, q querier, t *table, m *meta, next *evolve.Schema) (*sqliteFile, error) {
 	f := &sqliteFile{t: t, m: m, next: next, old: evolve.New(), changed: map[string]*UserObjectError{}}
 	var err error
@@ -174,10 +174,11 @@ func (f *sqliteFile) table(live evolve.Piece) error {
 	var strange *UserObjectError
 	other := func(kind, name, why string) {
 		if strange == nil {
-			strange = &UserObjectError{kind, name, fmt.Sprintf("of the table %q, %s", live.Name, why)}
+			strange = &UserObjectError{kind, name, why}
 		}
 	}
-	const lost = "would be lost, for the table must be made again; move it into a table of your own that refers to this one, or drop it"
+	lost := fmt.Sprintf("would be lost with the table %q, which must be made again; "+
+		"move it into a table of your own that refers to this one, or drop it", live.Name)
 	var columns []evolve.Column
 	for _, c := range t.Columns {
 		k := made.Column(c.Name)
@@ -186,7 +187,7 @@ func (f *sqliteFile) table(live evolve.Piece) error {
 			other("column", c.Name, lost)
 			continue
 		case f.noted != nil && k.Is != c.Is && (next.Column(c.Name) == nil || next.Column(c.Name).Is != c.Is):
-			other("column", c.Name, fmt.Sprintf("is another one than version %d made; make it that again", f.m.version))
+			other("column", c.Name, fmt.Sprintf("stands in the table %q for one that version %d made; make it that again", live.Name, f.m.version))
 			c = *k
 		case f.noted == nil && strings.HasPrefix(c.Is, k.Is): // others may have written behind it
 			c = *k
