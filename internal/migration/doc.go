@@ -3,7 +3,8 @@
 //
 // It reads the schemas that the generator writes for both versions and changes
 // what differs. For SQLite package evolve says how, as it says it to Migrate: new columns, or
-// tables rebuilt, in one transaction. A table of PostgreSQL is altered here, with constraints added unchecked and validated after the commit.
+// tables rebuilt, in one transaction. A table of PostgreSQL is altered here, with
+// constraints added unchecked and validated after the commit.
 // Rows of a state that `removed` names move to their new state, each with an
 // event of its own, so that the log stays append-only, without a gap and with the
 // runtime's checksums; fields that the new state has no room for are cleared.

@@ -362,7 +362,8 @@ func (m *thing) around(dialect string, things int, moves bool, next *thing) (sch
 		} else {
 			body = "INSERT INTO own_log SELECT 'seen ' || count(*) FROM thing"
 			p(`CREATE FUNCTION own_trigger_%d() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN %s; RETURN NULL; END'`, i, strings.ReplaceAll(body, "'", "''"))
-			p(`CREATE TRIGGER "%sown%strigger_%d" %s %s FOR EACH ROW EXECUTE FUNCTION own_trigger_%[3]d()`, m.prefix("guard_", "has_"), m.odd(), i, event, on)
+			p(`CREATE TRIGGER "%sown%strigger_%d" %s %s FOR EACH ROW EXECUTE FUNCTION own_trigger_%[3]d()`,
+				m.prefix("guard_", "has_"), m.odd(), i, event, on)
 		}
 	}
 	return b.String(), r.String()

@@ -11,8 +11,8 @@ import (
 // change is the way of the tables: of those at the level of enforcement, or of all that the
 // schemas say.
 func (p *plan) change(old, next *schema) *evolve.Change {
-	c := &evolve.Change{Machine: p.next.m.Name, Old: old.Schema, Next: next.Schema, Values: map[string]string{}, Postgres: p.dialect == Postgres,
-		Anew: len(p.moved) > 0 || len(p.reasons) > 0}
+	c := &evolve.Change{Machine: p.next.m.Name, Old: old.Schema, Next: next.Schema, Values: map[string]string{},
+		Postgres: p.dialect == Postgres, Anew: len(p.moved) > 0 || len(p.reasons) > 0}
 	for _, k := range p.next.records.Columns {
 		if value := p.valueAfter(k); value != quoteName(k.Name) {
 			c.Values[k.Name] = value
@@ -76,7 +76,8 @@ func (p *plan) demands(k evolve.Rule, before []evolve.Rule) bool {
 		}
 	}
 	for _, f := range next.Fields {
-		if word, ok := strings.CutPrefix(k.Name, f.Name+" is "); ok && slices.ContainsFunc(typeRules, func(w string) bool { return strings.HasPrefix(word, w) }) {
+		word, about := strings.CutPrefix(k.Name, f.Name+" is ")
+		if about && slices.ContainsFunc(typeRules, func(w string) bool { return strings.HasPrefix(word, w) }) {
 			o := field(old, f.Stored())
 			return o != nil && !wider(o, f)
 		}

@@ -16,7 +16,7 @@ func (p *plan) sqlite() {
 		moved := p.isMoved()
 		c.Values["_chain"] = "0" // it is looked up in the log
 		c.Values["rev"] = `"rev" + (` + moved + ")"
-		c.Values["updated_at"] = fmt.Sprintf(`CASE WHEN %s THEN max("updated_at", (SELECT "at" FROM temp."fsm_migration")) ELSE "updated_at" END`, moved)
+		c.Values["updated_at"] = `CASE WHEN ` + moved + ` THEN max("updated_at", (SELECT "at" FROM temp."fsm_migration")) ELSE "updated_at" END`
 	}
 	step := c.SQLite()
 	if len(step.Anew) > 0 {
@@ -112,7 +112,7 @@ func (p *plan) sqliteLosses(t *evolve.Table) {
 			unique++
 		}
 	}
-	p.refuse(message, fmt.Sprintf("FROM (SELECT count(*) AS \"n\" FROM pragma_index_list(%s) WHERE \"origin\" = 'u') WHERE \"n\" > %d", name, unique))
+	p.refuse(message, fmt.Sprintf(`FROM (SELECT count(*) AS "n" FROM pragma_index_list(%s) WHERE "origin" = 'u') WHERE "n" > %d`, name, unique))
 	n := strings.Count(strings.ToUpper(strings.Join(strings.Fields(own.String()), "")), "CHECK(")
 	p.refuse(message, fmt.Sprintf(`FROM (SELECT upper(replace(replace(replace(replace("sql", ' ', ''), char(9), ''), char(10), ''), char(13), '')) AS "text"
     FROM sqlite_master WHERE "type" = 'table' AND "name" = %s)

@@ -145,7 +145,8 @@ func hopSQLite(t *testing.T, r *rand.Rand, db *sql.DB, path, level string, old, 
 	}
 	var others []migration.Object
 	if by != "the script" {
-		for _, o := range rowsOf(t, db, `SELECT "type", "name", "sql" FROM sqlite_master WHERE "tbl_name" = 'thing' AND "type" IN ('index', 'trigger') AND "name" LIKE '%own%'`) {
+		for _, o := range rowsOf(t, db, `SELECT "type", "name", "sql" FROM sqlite_master
+				WHERE "tbl_name" = 'thing' AND "type" IN ('index', 'trigger') AND "name" LIKE '%own%'`) {
 			part := strings.SplitN(o, " | ", 3)
 			others = append(others, migration.Object{Kind: part[0], Name: part[1], SQL: part[2]})
 		}
@@ -212,7 +213,8 @@ func evolvePostgres(t *testing.T, db *sql.DB, seed uint64, n *tally) {
 				_, _ = db.Exec("ROLLBACK")
 			}
 		}
-		compare(t, fmt.Sprintf("seed %d from version %d, level %s", seed, old.Version, level), before, takePostgres(t, db), err, n, m, next, schema)
+		what := fmt.Sprintf("seed %d from version %d, level %s", seed, old.Version, level)
+		compare(t, what, before, takePostgres(t, db), err, n, m, next, schema)
 		if err != nil || t.Failed() {
 			return
 		}

@@ -44,7 +44,7 @@ func (c *Change) SQLite() *Step {
 		}
 	}
 	for _, p := range c.Old.Pieces {
-		if next := c.Next.Find(p.Kind, p.Name); p.Kind != "table" && (next == nil || c.Anew && p.Kind == "trigger" && next.Is == p.Is) {
+		if next := c.Next.Find(p.Kind, p.Name); p.Kind != "table" && p.Kind != "drop" && (next == nil || c.Anew && p.Kind == "trigger" && next.Is == p.Is) {
 			s.drop(&p)
 		}
 	}
@@ -115,11 +115,13 @@ func (c *Change) table(s *Step, old, next *Table, names *[]string) {
 		// Texts of others are not read while a table is away, nor changed.
 		"PRAGMA legacy_alter_table = ON",
 		strings.Replace(create, Quote(next.Name), Quote(fresh), 1),
-		fmt.Sprintf("INSERT INTO %s (%s)\nSELECT %s\nFROM %s", Quote(fresh), strings.Join(into, ", "), strings.Join(values, ",\n    "), Quote(next.Name)))
+		fmt.Sprintf("INSERT INTO %s (%s)\nSELECT %s\nFROM %s",
+			Quote(fresh), strings.Join(into, ", "), strings.Join(values, ",\n    "), Quote(next.Name)))
 	if strings.Contains(next.Is, " AUTOINCREMENT") { // a place in the log is never given again, also when its last events are gone
-		s.Change = append(s.Change, fmt.Sprintf(`DELETE FROM "sqlite_sequence" WHERE "name" = %s AND EXISTS (SELECT 1 FROM "sqlite_sequence" WHERE "name" = %s)`,
-			Literal(fresh), Literal(next.Name)),
-			fmt.Sprintf(`INSERT INTO "sqlite_sequence" ("name", "seq") SELECT %s, "seq" FROM "sqlite_sequence" WHERE "name" = %s`, Literal(fresh), Literal(next.Name)))
+		number := strings.NewReplacer("FRESH", Literal(fresh), "OLD", Literal(next.Name))
+		s.Change = append(s.Change,
+			number.Replace(`DELETE FROM "sqlite_sequence" WHERE "name" = FRESH AND EXISTS (SELECT 1 FROM "sqlite_sequence" WHERE "name" = OLD)`),
+			number.Replace(`INSERT INTO "sqlite_sequence" ("name", "seq") SELECT FRESH, "seq" FROM "sqlite_sequence" WHERE "name" = OLD`))
 	}
 	s.Change = append(s.Change, "DROP TABLE "+Quote(next.Name), "ALTER TABLE "+Quote(fresh)+" RENAME TO "+Quote(next.Name),
 		"PRAGMA legacy_alter_table = OFF")
@@ -190,8 +192,8 @@ func (c *Change) look(s *Step) {
 	for _, name := range s.Gone {
 		// In double quotes SQLite takes the name of a column that is gone for a text.
 		s.Refused = append(s.Refused, Refusal{`"type"`, `"name"`, "names the column " + Quote(name) + ", which goes; drop it first",
-			fmt.Sprintf("FROM sqlite_master WHERE \"type\" IN ('view', 'trigger') AND \"sql\" LIKE '%%\"%s\"%%'\n    AND \"sql\" LIKE '%%%s%%' AND lower(\"name\") NOT IN (%s)",
-				strings.ReplaceAll(name, "'", "''"), c.Machine, lower(append(ours, "")))})
+			fmt.Sprintf(`FROM sqlite_master WHERE "type" IN ('view', 'trigger') AND "sql" LIKE %s
+    AND "sql" LIKE %s AND lower("name") NOT IN (%s)`, Literal("%"+Quote(name)+"%"), Literal("%"+c.Machine+"%"), lower(append(ours, "")))})
 	}
 	if views || len(s.Gone) > 0 { // SQLite reads every view and trigger, and names one that it cannot read
 		probe := []string{`SAVEPOINT "fsm_probe"`, `CREATE TABLE "fsm_probe" ("a")`, `ALTER TABLE "fsm_probe" RENAME TO "fsm_probed"`,
@@ -209,7 +211,8 @@ func (c *Change) look(s *Step) {
 FROM sqlite_master AS m, pragma_foreign_key_list(m."name") AS f, pragma_foreign_key_check(m."name") AS c
 WHERE m."type" = 'table' AND lower(f."table") IN (%s)`, lower(tables))
 		s.Look = append(s.Look, `CREATE TEMP TABLE "fsm_dangling" AS `+dangling)
-		s.Broken = []Refusal{{"'table'", `"table"`, "has a row that would refer to no record", "FROM (" + dangling + "\nEXCEPT SELECT * FROM temp.\"fsm_dangling\")"}}
+		s.Broken = []Refusal{{"'table'", `"table"`, "has a row that would refer to no record",
+			"FROM (" + dangling + "\nEXCEPT SELECT * FROM temp.\"fsm_dangling\")"}}
 		s.Forget = append(s.Forget, `DROP TABLE temp."fsm_dangling"`)
 	}
 }

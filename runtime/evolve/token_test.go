@@ -9,7 +9,8 @@ import (
 // The short ways of firstToken find what the expression finds.
 func TestFirstToken(t *testing.T) {
 	t.Parallel()
-	parts := []string{"a", "Z9", "_x$", "é", "\u00a0", "\xff", " ", "\n", "\t", "\v", "--", "/", "*", "'", `"`, "`", "[", "]", "$$", "$", "(", ",", ".", "1", "|"}
+	parts := []string{"a", "Z9", "_x$", "é", "\u00a0", "\xff", " ", "\n", "\t", "\v", "--",
+		"/", "*", "'", `"`, "`", "[", "]", "$$", "$", "(", ",", ".", "1", "|"}
 	random := rand.New(rand.NewPCG(1, 1))
 	for range 20_000 {
 		var b strings.Builder

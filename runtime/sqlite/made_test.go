@@ -147,7 +147,8 @@ func looksLikeOurs(t *testing.T, noted, columns bool) {
 	whole := all(t, path)
 	err := migrate(version(narrower(s), 4, "h4"))
 	var other *sqlstore.UserObjectError
-	if !errors.Is(err, fsm.ErrSchemaMismatch) || !errors.As(err, &other) || other.Kind != "column" || other.Name != "lease_owner" && other.Name != "mine_column" {
+	if !errors.Is(err, fsm.ErrSchemaMismatch) || !errors.As(err, &other) || other.Kind != "column" ||
+		other.Name != "lease_owner" && other.Name != "mine_column" {
 		t.Errorf("got %v, want a refusal that names a column", err)
 	}
 	if diff := cmp.Diff(whole, all(t, path)); diff != "" {
@@ -159,9 +160,11 @@ func looksLikeOurs(t *testing.T, noted, columns bool) {
 func mine(t *testing.T, path string, columns bool) (list []string) {
 	t.Helper()
 	db := foreign(t, path, settings)
-	query, writes := `SELECT "type" || ' ' || "name" || ': ' || "sql" FROM sqlite_master WHERE "sql" IS NOT NULL AND "name" LIKE '%mine%'`, []string{`"lease_owner" = 'mine'`}
+	query := `SELECT "type" || ' ' || "name" || ': ' || "sql" FROM sqlite_master WHERE "sql" IS NOT NULL AND "name" LIKE '%mine%'`
+	writes := []string{`"lease_owner" = 'mine'`}
 	if columns {
-		query += ` UNION ALL SELECT "id" || ': ' || "mine_column" || "mine_sum" FROM "execution" UNION ALL SELECT "mine_note" FROM "execution_events"`
+		query += ` UNION ALL SELECT "id" || ': ' || "mine_column" || "mine_sum" FROM "execution"
+			UNION ALL SELECT "mine_note" FROM "execution_events"`
 		writes = append(writes, `"rev" = 1000`, `"mine_column" = 'nowhere'`, `"mine_column" = 'no'`)
 	}
 	rows, err := db.Query(query + ` ORDER BY 1`)
@@ -189,7 +192,8 @@ func mine(t *testing.T, path string, columns bool) (list []string) {
 func longer(s *driver.Schema) *driver.Schema {
 	w := version(s, 2, "h2")
 	w.Columns = append(slices.Clone(s.Columns), driver.Column{Name: "note", Stored: "note", Kind: driver.KindString, Optional: true})
-	w.SQL = map[string]string{"sqlite": strings.Replace(s.SQL["sqlite"], "    \"finished_at\" INTEGER,\n", "    \"finished_at\" INTEGER,\n    \"note\" TEXT,\n", 1)}
+	const last = "    \"finished_at\" INTEGER,\n"
+	w.SQL = map[string]string{"sqlite": strings.Replace(s.SQL["sqlite"], last, last+"    \"note\" TEXT,\n", 1)}
 	return w
 }
 
@@ -217,11 +221,13 @@ func TestMigrateTakesNothingOver(t *testing.T) {
 		{"an index", `CREATE INDEX "execution_unique_mine" ON "execution" ("lease_owner")`, nil, withIndex, "index", "execution_unique_mine"},
 		{"a rule over a column", "", []string{"\n) STRICT", ",\n    CONSTRAINT \"mine\" CHECK (\"finished_at\" > 0)\n) STRICT"}, narrower, "constraint", "mine"},
 		{"a column over a column", `ALTER TABLE "execution" ADD COLUMN "mine" INTEGER AS ("finished_at" + 1)`, nil, narrower, "column", "mine"},
-		{"a rule behind a column", "", []string{`"finished_at" INTEGER`, `"finished_at" INTEGER CHECK ("rev" > 0)`}, narrower, "column", "finished_at"},
+		{"a rule behind a column", "", []string{`"finished_at" INTEGER`, `"finished_at" INTEGER CHECK ("rev" > 0)`},
+			narrower, "column", "finished_at"},
 		{"a column that a hand has changed", "", []string{`"finished_at" INTEGER`, `"finished_at" ANY UNIQUE`}, wider, "column", "finished_at"},
 		{"a column that would be lost", `ALTER TABLE "execution" ADD COLUMN "Mine ""own""" TEXT`, nil, wider, "column", `Mine "own"`},
 		{"a column of the log that would be lost", `ALTER TABLE "execution_events" ADD COLUMN "mine" TEXT`, nil, otherLog, "column", "mine"},
-		{"a rule without a name", "", []string{"\n) STRICT", ",\n    UNIQUE (\"lease_owner\")\n) STRICT"}, wider, "constraint", `UNIQUE ("lease_owner")`},
+		{"a rule without a name", "", []string{"\n) STRICT", ",\n    UNIQUE (\"lease_owner\")\n) STRICT"},
+			wider, "constraint", `UNIQUE ("lease_owner")`},
 		{"an unknown maker", `DELETE FROM "fsm_made"`, nil, wider, "", ""},
 		{"an unknown maker, and a column more", `DELETE FROM "fsm_made"`, nil, longer, "", ""},
 	} {
@@ -265,6 +271,32 @@ func withIndex(s *driver.Schema) *driver.Schema {
 	w.SQL = map[string]string{"sqlite": strings.Replace(s.SQL["sqlite"], `CREATE INDEX IF NOT EXISTS "execution_state"`,
 		`CREATE UNIQUE INDEX IF NOT EXISTS "execution_unique_mine" ON "execution" ("lease_owner", "id");`+"\n"+`CREATE INDEX IF NOT EXISTS "execution_state"`, 1)}
 	return w
+}
+
+// A foreign key of a user needs a unique index of ours: the version that takes it away is refused,
+// where the table stays and where it is made again.
+func TestMigrateKeepsKeysOfForeignKeys(t *testing.T) {
+	t.Parallel()
+	for _, next := range []func(*driver.Schema) *driver.Schema{func(s *driver.Schema) *driver.Schema { return s }, wider} {
+		path, s, migrate := inFile(t)
+		if err := migrate(withIndex(s)); err != nil {
+			t.Fatal(err)
+		}
+		const mine = `CREATE TABLE "mine" ("a" TEXT, "b" TEXT, FOREIGN KEY ("a", "b") REFERENCES "execution" ("lease_owner", "id") ON DELETE CASCADE);
+			INSERT INTO "mine" SELECT "lease_owner", "id" FROM "execution"`
+		if _, err := foreign(t, path, settings).Exec(mine); err != nil {
+			t.Fatal(err)
+		}
+		before := all(t, path)
+		err := migrate(version(next(s), 3, "h3"))
+		var other *sqlstore.UserObjectError
+		if !errors.Is(err, fsm.ErrSchemaMismatch) || !errors.As(err, &other) || other.Kind != "table" || other.Name != "mine" {
+			t.Errorf("got %v, want a refusal that names the table", err)
+		}
+		if diff := cmp.Diff(before, all(t, path)); diff != "" {
+			t.Errorf("a refused Migrate changed (-before +after):\n%s", diff)
+		}
+	}
 }
 
 // otherLog has a log with one rule less, so its table must be made again.

@@ -77,7 +77,8 @@ CREATE TABLE "mine_part" ("n" INTEGER PRIMARY KEY, "line" INTEGER REFERENCES "mi
 CREATE TABLE "mine_log" ("what" TEXT);
 CREATE TABLE "execution_new" ("mine" TEXT);
 CREATE INDEX "mine ""quoted"" Index" ON execution ("id" DESC, 'x' || lease_owner COLLATE NOCASE) WHERE "state" <> 'mine';
-CREATE TRIGGER [mine in brackets] AFTER UPDATE ON Execution WHEN NEW.state = 'mine' BEGIN UPDATE execution SET rev = rev WHERE id = NEW.id; END;
+CREATE TRIGGER [mine in brackets] AFTER UPDATE ON Execution WHEN NEW.state = 'mine'
+	BEGIN UPDATE execution SET rev = rev WHERE id = NEW.id; END;
 CREATE VIEW "mine with a space" AS SELECT * FROM "mine_view";
 CREATE INDEX "mine_index" ON "execution" ("lease_owner") WHERE "lease_owner" IS NOT NULL;
 CREATE INDEX "execution_mine" ON "execution" (lower("lease_owner"));
@@ -139,6 +140,8 @@ func TestMigrateNamesWhatWouldBreak(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct{ name, make, kind, object string }{
 		{"a view", `CREATE VIEW "mine" AS SELECT finished_at FROM execution`, "view", "mine"},
+		{"a view with an odd name", `CREATE VIEW "mine ""and"" Yours" AS SELECT finished_at FROM execution`, "view", `mine "and" Yours`},
+		{"a view that nobody can read", `CREATE VIEW "mine" AS SELECT * FROM nowhere`, "view", "mine"},
 		{"a view over a view", `CREATE VIEW "a" AS SELECT * FROM execution; CREATE VIEW "mine" AS SELECT finished_at FROM a`, "view", "mine"},
 		{"a view with a column that would become a text", `CREATE VIEW "mine" AS SELECT "finished_at" FROM execution`, "view", "mine"},
 		{"an index", `CREATE INDEX "mine" ON execution (finished_at)`, "index", "mine"},

@@ -121,7 +121,8 @@ func (p *postgres) compare(ctx context.Context, q querier, t *table, next *evolv
 	}
 	for _, kind := range []string{"table", "index", "view", "relation"} {
 		if _, taken := have[kind+" "+w.Name]; taken && kind != w.Kind {
-			return nil, &UserObjectError{kind, w.Name, fmt.Sprintf("has the name of a %s that the machine %s needs; rename it", w.Kind, t.schema.Machine)}
+			return nil, &UserObjectError{kind, w.Name,
+				fmt.Sprintf("has the name of a %s that the machine %s needs; rename it", w.Kind, t.schema.Machine)}
 		}
 	}
 	switch {
@@ -145,7 +146,8 @@ func (p *postgres) additions(ctx context.Context, q querier, t *table, w *evolve
 		switch {
 		case slices.Contains(names, c.Name):
 		case first:
-			return nil, &UserObjectError{"table", w.Name, fmt.Sprintf("has the name of a table that the machine %s needs, and no column %q; rename it", t.schema.Machine, c.Name)}
+			return nil, &UserObjectError{"table", w.Name,
+				fmt.Sprintf("has the name of a table that the machine %s needs, and no column %q; rename it", t.schema.Machine, c.Name)}
 		default:
 			added = append(added, "ADD COLUMN "+quote(c.Name)+" "+c.Def)
 			computed = computed || computedName(c.Name)

@@ -118,7 +118,8 @@ func (f *sqliteFile) wanted(p evolve.Piece) error {
 		}
 		return nil
 	case o.kind != p.Kind || p.Table != "" && !strings.EqualFold(o.table, p.Table):
-		return &UserObjectError{o.kind, o.name, fmt.Sprintf("has the name of a %s that the machine %s needs; rename it", p.Kind, f.t.schema.Machine)}
+		return &UserObjectError{o.kind, o.name,
+			fmt.Sprintf("has the name of a %s that the machine %s needs; rename it", p.Kind, f.t.schema.Machine)}
 	}
 	live, err := o.piece()
 	if err != nil {
@@ -127,7 +128,8 @@ func (f *sqliteFile) wanted(p evolve.Piece) error {
 	switch known := f.noted == nil || f.noted.Find(p.Kind, p.Name) != nil; {
 	case live.Is == p.Is:
 	case f.m == nil || !known:
-		return &UserObjectError{o.kind, o.name, fmt.Sprintf("is another one than the machine %s needs under this name; rename it", f.t.schema.Machine)}
+		return &UserObjectError{o.kind, o.name,
+			fmt.Sprintf("is another one than the machine %s needs under this name; rename it", f.t.schema.Machine)}
 	case p.Kind == "table":
 		return f.table(live)
 	}

@@ -42,9 +42,11 @@ func (d sqlite) work(ctx context.Context, q querier, t *table, m *meta, next *ev
 		return nil, err
 	}
 	w := &sqliteStep{sqliteFile: f, change: &evolve.Change{Machine: t.schema.Table, Old: f.old, Next: next, Values: map[string]string{}}}
-	for _, c := range t.schema.Columns {
-		if value := blank(c.Kind); value != "" && c.Default == nil && f.old.Table(t.schema.Table) != nil && f.old.Table(t.schema.Table).Column(c.Stored) == nil {
-			w.change.Values[c.Stored] = value
+	if records := f.old.Table(t.schema.Table); records != nil {
+		for _, c := range t.schema.Columns {
+			if value := blank(c.Kind); value != "" && c.Default == nil && records.Column(c.Stored) == nil {
+				w.change.Values[c.Stored] = value
+			}
 		}
 	}
 	w.step = w.change.SQLite()
@@ -79,10 +81,12 @@ func (w *sqliteStep) run(ctx context.Context, q querier) error {
 		}
 		defer q.exec(context.WithoutCancel(ctx), "PRAGMA legacy_alter_table = OFF") //nolint:errcheck // it ends with the connection
 	}
-	for _, text := range slices.Concat(w.step.Look, w.step.Drop, w.step.Change, w.step.Make) {
-		if _, err := q.exec(ctx, text); err != nil {
-			return unreadable(err)
-		}
+	if err := executes(ctx, q, w.step.Look); err != nil {
+		return unreadable(err, "cannot be read; correct it or drop it first")
+	}
+	const unfit = "does not go with the new tables; drop it first"
+	if err := executes(ctx, q, slices.Concat(w.step.Drop, w.step.Change, w.step.Make)); err != nil {
+		return unreadable(err, unfit)
 	}
 	for _, name := range w.step.Anew {
 		for _, o := range w.others(name) {
@@ -91,15 +95,17 @@ func (w *sqliteStep) run(ctx context.Context, q querier) error {
 			}
 		}
 	}
-	for _, text := range w.step.LookAgain {
-		if _, err := q.exec(ctx, text); err != nil {
-			return unreadable(err)
-		}
+	if err := executes(ctx, q, w.step.LookAgain); err != nil {
+		return unreadable(err, unfit)
 	}
 	if err := w.refused(ctx, q, w.step.Broken); err != nil {
-		return unreadable(err)
+		return unreadable(err, unfit)
 	}
-	for _, text := range w.step.Forget {
+	return executes(ctx, q, w.step.Forget)
+}
+
+func executes(ctx context.Context, q querier, texts []string) error {
+	for _, text := range texts {
 		if _, err := q.exec(ctx, text); err != nil {
 			return err
 		}
@@ -165,26 +171,22 @@ var (
 	unkeyed = regexp.MustCompile(`foreign key mismatch - "(.+)" referencing "`)
 )
 
-// unreadable names the object that SQLite cannot read, where err is about one.
-func unreadable(err error) error {
+// unreadable names the object that SQLite cannot read, where err is about one, and says why
+// that matters.
+func unreadable(err error, why string) error {
 	message := codeSuffix.ReplaceAllString(err.Error(), "")
 	if m := unread.FindStringSubmatch(message); m != nil {
-		return &UserObjectError{m[1], m[2], "does not go with the new tables: " + m[3] + "; drop it first"}
+		return &UserObjectError{m[1], m[2], why + ": " + m[3]}
 	}
 	if m := unkeyed.FindStringSubmatch(message); m != nil {
-		return &UserObjectError{"table", m[1], "has a foreign key that does not go with the new tables: " + message}
+		return &UserObjectError{"table", m[1], "has a foreign key that " + why + ": " + message}
 	}
 	return err
 }
 
 // note writes down what the generator has made now.
 func (w *sqliteStep) note(ctx context.Context, q querier) error {
-	for _, text := range w.change.Note(w.t.schema.Hash) {
-		if _, err := q.exec(ctx, text); err != nil {
-			return err
-		}
-	}
-	return nil
+	return executes(ctx, q, w.change.Note(w.t.schema.Hash))
 }
 
 func (sqlite) columns(table string) string {
