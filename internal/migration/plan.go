@@ -19,11 +19,7 @@ const (
 
 // Query lists rows that do not fit the new version. It runs on a database of the
 // old one; every row it returns is in the way of the migration.
-type Query struct {
-	Rule string // that the rows break
-	SQL  string // one statement, without a semicolon
-	who  string // the column that names the row, or several
-}
+type Query = evolve.Query
 
 // Object is an index or a trigger that somebody else made over the table of the
 // records in a SQLite file.

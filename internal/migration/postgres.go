@@ -116,7 +116,7 @@ func (p *plan) postgresRows() {
 	p.line("        RAISE EXCEPTION '%%', %s;", quoteText("fsm: "+p.next.m.Name+": "+g.message))
 	p.line("    END IF;")
 	for _, q := range p.queried {
-		p.line("    SELECT q.\"%s\" INTO which FROM (%s) AS q LIMIT 1;", q.who, q.SQL)
+		p.line("    SELECT q.\"%s\" INTO which FROM (%s) AS q LIMIT 1;", q.Who, q.SQL)
 		p.line("    IF FOUND THEN")
 		p.line("        RAISE EXCEPTION 'fsm: %s: the row %% breaks the rule: %%; nothing was changed', quote_literal(which), %s;", p.next.m.Name, quoteText(q.Rule))
 		p.line("    END IF;")

@@ -28,7 +28,7 @@ func (p *plan) change(old, next *schema) *evolve.Change {
 // migration would leave them, so they can ask for new columns and states.
 func (p *plan) queries() []Query {
 	var list []Query
-	add := func(rule, sql string) { list = append(list, Query{rule, sql, "id"}) }
+	add := func(rule, sql string) { list = append(list, Query{Rule: rule, SQL: sql, Who: "id"}) }
 	if len(p.reasons) > 0 {
 		add("the table must be empty", `SELECT "id", "state" FROM `+p.table(""))
 	}
@@ -39,10 +39,7 @@ func (p *plan) queries() []Query {
 		add("no effect waits for a record in the removed state "+v.from, p.waitingIn(v))
 	}
 	// The rules hold for programs too where the database does not enforce them.
-	for _, q := range p.change(p.allOld, p.allNext).Rows(p.demands) {
-		list = append(list, Query{q.Rule, q.SQL, q.Who})
-	}
-	return list
+	return append(list, p.change(p.allOld, p.allNext).Rows(p.demands)...)
 }
 
 // demands reports whether a rule may not hold for a row that was right: it is

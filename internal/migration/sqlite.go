@@ -39,7 +39,7 @@ func (p *plan) sqlite() {
 		p.line("-- Every row fits.")
 	}
 	for _, q := range p.queried {
-		p.refuse(fmt.Sprintf(`'the row ' || quote("%s") || ' breaks the rule: ' || %s`, q.who, quoteText(q.Rule)), "FROM ("+q.SQL+")")
+		p.refuse(fmt.Sprintf(`'the row ' || quote("%s") || ' breaks the rule: ' || %s`, q.Who, quoteText(q.Rule)), "FROM ("+q.SQL+")")
 	}
 	p.line("")
 	p.line("-- What others have made can go on.")

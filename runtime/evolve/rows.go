@@ -17,8 +17,12 @@ type Change struct {
 	Anew     bool // SQLite: make the table of the records again in any case, with no trigger awake
 }
 
-// Query lists rows that do not fit the next schema; Who is the column that names them.
-type Query struct{ Rule, SQL, Who string }
+// Query lists rows that do not fit the next schema.
+type Query struct {
+	Rule string // that the rows break
+	SQL  string // one statement, without a semicolon
+	Who  string // the column that names the row, or several
+}
 
 // value returns what a column holds afterwards.
 func (c *Change) value(t *Table, col Column) string {
