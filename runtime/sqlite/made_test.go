@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -296,6 +297,33 @@ func TestMigrateKeepsKeysOfForeignKeys(t *testing.T) {
 		if diff := cmp.Diff(before, all(t, path)); diff != "" {
 			t.Errorf("a refused Migrate changed (-before +after):\n%s", diff)
 		}
+	}
+}
+
+// Programs that migrate one file at once all find it migrated: one does it, the others wait.
+func TestMigrateAtOnce(t *testing.T) {
+	t.Parallel()
+	path, s, _ := inFile(t)
+	if _, err := foreign(t, path, settings).Exec(`CREATE INDEX "mine" ON "execution" ("lease_owner")`); err != nil {
+		t.Fatal(err)
+	}
+	var programs sync.WaitGroup
+	for range 4 {
+		store := open(t, path)
+		programs.Go(func() {
+			tab, err := store.Table(wider(s))
+			if err != nil {
+				t.Error(err)
+			} else if err := errors.Join(tab.Migrate(t.Context()), tab.Check(t.Context())); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	programs.Wait()
+	var mine, rows int
+	if err := foreign(t, path, settings).QueryRow(`SELECT (SELECT count(*) FROM sqlite_master WHERE "name" = 'mine'), count(*)
+		FROM "execution" WHERE "tries" = 0`).Scan(&mine, &rows); err != nil || mine != 1 || rows != 1 {
+		t.Errorf("%d of my indexes and %d records, want one of each: %v", mine, rows, err)
 	}
 }
 

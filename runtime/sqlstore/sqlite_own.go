@@ -101,7 +101,8 @@ func (d sqlite) owners(ctx context.Context, q querier, t *table, m *meta, next *
 			return nil, err
 		}
 	}
-	return f, f.leftOver()
+	err = f.leftOver()
+	return f, err
 }
 
 // wanted looks at what has the name of an object that the next schema makes.
