@@ -6,15 +6,17 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/fsmgen/fsmgen/runtime/evolve"
 )
 
 // kept returns the columns for indexes that programs of the old version name, and the new
 // version does not have. They stay until the roll-out ends.
-func (p *plan) kept() []column {
+func (p *plan) kept() []evolve.Column {
 	if len(p.alone) > 0 {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(p.old.computed), func(c column) bool { return p.next.column(c.name) != nil })
+	return slices.DeleteFunc(slices.Clone(p.old.Computed), func(c evolve.Column) bool { return p.next.column(c.Name) != nil })
 }
 
 // besideName is the name of an index that stays with such a column. The generator gives none
@@ -38,10 +40,10 @@ func (p *plan) beside() {
 	name, t := p.table("_beside"), p.table("")
 	var set, wrong, names []string
 	for _, c := range kept {
-		names = append(names, c.name)
-		value := strings.NewReplacer(`"state"`, `NEW."state"`, `date_trunc('minute', `, `date_trunc('minute', NEW.`).Replace(c.def)
-		set = append(set, "    NEW."+quoteName(c.name)+" := "+value+";")
-		wrong = append(wrong, "NEW."+quoteName(c.name)+" IS DISTINCT FROM ("+value+")")
+		names = append(names, c.Name)
+		value := strings.NewReplacer(`"state"`, `NEW."state"`, `date_trunc('minute', `, `date_trunc('minute', NEW.`).Replace(c.Def)
+		set = append(set, "    NEW."+quoteName(c.Name)+" := "+value+";")
+		wrong = append(wrong, "NEW."+quoteName(c.Name)+" IS DISTINCT FROM ("+value+")")
 	}
 	p.line("-- Columns that programs of version %d name, until they are retired.", p.old.m.Version)
 	p.line("CREATE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql AS $fsm$", name)

@@ -275,7 +275,7 @@ func (m *thing) around(dialect string, things int, moves bool, next *thing) (sch
 		}
 		return f.name
 	}
-	if m.IntN(2) == 0 {
+	if m.IntN(4) == 0 {
 		p(`ALTER TABLE "thing" ADD COLUMN own_column %s DEFAULT 'mine'`, text)
 	}
 	if m.IntN(8) == 0 {
@@ -334,11 +334,11 @@ func (m *thing) around(dialect string, things int, moves bool, next *thing) (sch
 	for i := range m.IntN(3) {
 		form := []string{`("%s")`, `(("id" || coalesce(CAST("%s" AS text), '')))`, `("id") WHERE "%s" IS NOT NULL`}[m.IntN(3)]
 		if f := field(); f == "key" || !strings.HasSuffix(m.kind(f), "json") && m.kind(f) != "set" && (!strings.HasSuffix(m.kind(f), "time") || dialect == "sqlite") {
-			p(`CREATE INDEX "%sown_index_%d" ON "thing" `+form, m.prefix("unique_", "due_", "next_", "events_"), i, f)
+			p(`CREATE INDEX "%sown%sindex_%d" ON "thing" `+form, m.prefix("unique_", "due_", "next_", "events_"), m.odd(), i, f)
 		}
 	}
 	if m.IntN(2) == 0 {
-		view := m.prefix("") + "own_view"
+		view := m.prefix("") + "own" + m.odd() + "view"
 		p("CREATE VIEW \"%s\" AS\nSELECT\n    \"id\", %s AS shown FROM thing", view, field())
 		p(`CREATE VIEW own_view_2 AS SELECT count(*) AS n FROM "%s" AS v, own_0 WHERE own_0.thing = v.id`, view)
 	}
@@ -358,14 +358,20 @@ func (m *thing) around(dialect string, things int, moves bool, next *thing) (sch
 			body += fmt.Sprintf(" AND %s.id IS NOT NULL", row)
 		}
 		if dialect == "sqlite" {
-			p(`CREATE TRIGGER "%sown_trigger_%d" %s %s BEGIN %s; END`, m.prefix("update_", "insert_", "events_"), i, event, on, body)
+			p(`CREATE TRIGGER "%sown%strigger_%d" %s %s BEGIN %s; END`, m.prefix("update_", "insert_", "events_"), m.odd(), i, event, on, body)
 		} else {
 			body = "INSERT INTO own_log SELECT 'seen ' || count(*) FROM thing"
 			p(`CREATE FUNCTION own_trigger_%d() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN %s; RETURN NULL; END'`, i, strings.ReplaceAll(body, "'", "''"))
-			p(`CREATE TRIGGER "%sown_trigger_%d" %s %s FOR EACH ROW EXECUTE FUNCTION own_trigger_%[2]d()`, m.prefix("guard_", "has_"), i, event, on)
+			p(`CREATE TRIGGER "%sown%strigger_%d" %s %s FOR EACH ROW EXECUTE FUNCTION own_trigger_%[3]d()`,
+				m.prefix("guard_", "has_"), m.odd(), i, event, on)
 		}
 	}
 	return b.String(), r.String()
+}
+
+// odd stands within the name of a user's object, in quotes.
+func (m *thing) odd() string {
+	return []string{"_", " ", "-Upper-", `""quoted""`, "'", "_é_"}[m.IntN(6)]
 }
 
 // prefix begins half of the names as the generator begins its own.

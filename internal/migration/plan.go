@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fsmgen/fsmgen/internal/diff"
+	"github.com/fsmgen/fsmgen/runtime/evolve"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -18,11 +19,7 @@ const (
 
 // Query lists rows that do not fit the new version. It runs on a database of the
 // old one; every row it returns is in the way of the migration.
-type Query struct {
-	Rule string // that the rows break
-	SQL  string // one statement, without a semicolon
-	who  string // the column that names the row, or several
-}
+type Query = evolve.Query
 
 // Object is an index or a trigger that somebody else made over the table of the
 // records in a SQLite file.
@@ -307,36 +304,35 @@ func (p *plan) isMoved() string {
 }
 
 // unset reports whether old rows have no value for a column of the new table.
-func (p *plan) unset(c column) bool {
-	return p.old.column(c.name) == nil && strings.HasPrefix(p.valueAfter(c), "NULL")
+func (p *plan) unset(c evolve.Column) bool {
+	return p.old.column(c.Name) == nil && strings.HasPrefix(p.valueAfter(c), "NULL")
 }
 
 // valueAfter returns the value that a column of the new table has.
-func (p *plan) valueAfter(c column) string {
-	if p.old.column(c.name) == nil {
+func (p *plan) valueAfter(c evolve.Column) string {
+	if p.old.column(c.Name) == nil {
 		text := "NULL"
-		switch field(p.next.m, c.name).Type.Kind {
-		case spec.KindSet:
+		if f := field(p.next.m, c.Name); f != nil && f.Type.Kind == spec.KindSet {
 			text = "'[]'"
-		case spec.KindCounter:
+		} else if f != nil && f.Type.Kind == spec.KindCounter {
 			text = "0"
 		}
-		if c.standard() != "" {
-			text = c.standard()
+		if c.Default() != "" {
+			text = c.Default()
 		}
 		if p.dialect == Postgres {
-			text += "::" + c.kind()
+			text += "::" + c.Type()
 		}
 		return text
 	}
 	var from []string
 	for _, v := range p.moved {
-		if slices.Contains(v.cleared, c.name) {
+		if slices.Contains(v.cleared, c.Name) {
 			from = append(from, quoteText(v.from))
 		}
 	}
 	if len(from) > 0 {
-		return fmt.Sprintf(`CASE WHEN "state" IN (%s) THEN NULL ELSE %s END`, strings.Join(from, ", "), quoteName(c.name))
+		return fmt.Sprintf(`CASE WHEN "state" IN (%s) THEN NULL ELSE %s END`, strings.Join(from, ", "), quoteName(c.Name))
 	}
-	return quoteName(c.name)
+	return quoteName(c.Name)
 }

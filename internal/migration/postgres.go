@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/fsmgen/fsmgen/runtime/evolve"
 )
 
 // postgres writes the migration of a PostgreSQL database: the table is altered
@@ -36,26 +38,26 @@ func (p *plan) postgres() {
 	p.postgresOthers()
 	p.line("")
 	p.line("-- Indexes and triggers of the generator are made again below.")
-	for _, v := range p.old.triggers {
-		p.line("DROP TRIGGER IF EXISTS %s ON %s;", quoteName(v.name), quoteName(v.table))
+	for _, v := range p.old.triggers() {
+		p.line("DROP TRIGGER IF EXISTS %s ON %s;", quoteName(v.Name), quoteName(v.Table))
 	}
-	for _, v := range p.old.views {
-		if p.retyped() || !slices.ContainsFunc(p.next.views, func(n object) bool { return n.text == v.text }) {
-			p.line("DROP VIEW IF EXISTS %s;", quoteName(v.name))
+	for _, v := range p.old.views() {
+		if p.retyped() || !slices.ContainsFunc(p.next.views(), func(n evolve.Piece) bool { return n.Text == v.Text }) {
+			p.line("DROP VIEW IF EXISTS %s;", quoteName(v.Name))
 		}
 	}
-	for _, x := range p.old.indexes {
-		switch same := slices.ContainsFunc(p.next.indexes, func(n index) bool { return n.text == x.text }); {
+	for _, x := range p.old.indexes() {
+		switch same := slices.ContainsFunc(p.next.indexes(), func(n evolve.Piece) bool { return n.Text == x.Text }); {
 		case same:
-		case !x.unique && slices.ContainsFunc(p.kept(), func(c column) bool { return strings.Contains(x.text, quoteName(c.name)) }):
-			p.line("ALTER INDEX IF EXISTS %s RENAME TO %s; -- it goes with its column", quoteName(x.name), quoteName(besideName(x.name)))
+		case !x.Unique() && slices.ContainsFunc(p.kept(), func(c evolve.Column) bool { return strings.Contains(x.Text, quoteName(c.Name)) }):
+			p.line("ALTER INDEX IF EXISTS %s RENAME TO %s; -- it goes with its column", quoteName(x.Name), quoteName(besideName(x.Name)))
 		default:
-			p.line("DROP INDEX IF EXISTS %s;", quoteName(x.name))
+			p.line("DROP INDEX IF EXISTS %s;", quoteName(x.Name))
 		}
 	}
-	for _, k := range p.old.checks {
-		if !slices.Contains(p.next.checks, k) {
-			p.line("ALTER TABLE %s DROP CONSTRAINT %s;", t, quoteName(k.name))
+	for _, k := range p.old.records.Checks() {
+		if !slices.Contains(p.next.records.Checks(), k) {
+			p.line("ALTER TABLE %s DROP CONSTRAINT %s;", t, quoteName(k.Name))
 		}
 	}
 	if len(p.moved) > 0 {
@@ -83,8 +85,8 @@ func (p *plan) postgres() {
 // had: somebody may have written others.
 func (p *plan) uncommented() string {
 	var b strings.Builder
-	for line := range strings.Lines(p.next.script()) {
-		if !strings.HasPrefix(line, "COMMENT ON ") || !strings.Contains(p.old.sections["tables"], line) {
+	for line := range strings.Lines(p.next.text) {
+		if !strings.HasPrefix(line, "COMMENT ON ") || !strings.Contains(p.old.tables, line) {
 			b.WriteString(line)
 		}
 	}
@@ -93,9 +95,9 @@ func (p *plan) uncommented() string {
 
 // retyped reports whether a column gets another type: no view may look at it then.
 func (p *plan) retyped() bool {
-	return slices.ContainsFunc(p.next.columns, func(c column) bool {
-		o := p.old.column(c.name)
-		return o != nil && o.kind() != c.kind()
+	return slices.ContainsFunc(p.next.records.Columns, func(c evolve.Column) bool {
+		o := p.old.column(c.Name)
+		return o != nil && o.Type() != c.Type()
 	})
 }
 
@@ -114,7 +116,7 @@ func (p *plan) postgresRows() {
 	p.line("        RAISE EXCEPTION '%%', %s;", quoteText("fsm: "+p.next.m.Name+": "+g.message))
 	p.line("    END IF;")
 	for _, q := range p.queried {
-		p.line("    SELECT q.\"%s\" INTO which FROM (%s) AS q LIMIT 1;", q.who, q.SQL)
+		p.line("    SELECT q.\"%s\" INTO which FROM (%s) AS q LIMIT 1;", q.Who, q.SQL)
 		p.line("    IF FOUND THEN")
 		p.line("        RAISE EXCEPTION 'fsm: %s: the row %% breaks the rule: %%; nothing was changed', quote_literal(which), %s;", p.next.m.Name, quoteText(q.Rule))
 		p.line("    END IF;")
@@ -149,24 +151,45 @@ func (p *plan) postgresNames() {
 	p.line("$fsm$;")
 }
 
+// newColumns returns the columns that the new version adds.
+func (p *plan) newColumns() (names []string) {
+	for _, c := range p.next.records.Columns {
+		if p.old.column(c.Name) == nil {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// newObjects returns the names of the indexes, triggers and views that the new
+// version adds.
+func (p *plan) newObjects() (names []string) {
+	for _, o := range slices.Concat(p.next.indexes(), p.next.triggers(), p.next.views()) {
+		if p.old.Find(o.Kind, o.Name) == nil {
+			names = append(names, o.Name)
+		}
+	}
+	return names
+}
+
 // postgresOthers writes the look at what others have made over columns that go: an
 // index or a constraint would go with its column, and nobody would be told. Of
 // views, triggers and foreign keys the server says so itself.
 func (p *plan) postgresOthers() {
 	var gone, made []string
-	for _, c := range p.old.columns {
-		if n := p.next.column(c.name); n == nil {
-			gone = append(gone, quoteText(c.name))
+	for _, c := range p.old.records.Columns {
+		if n := p.next.column(c.Name); n == nil {
+			gone = append(gone, quoteText(c.Name))
 		}
 	}
 	if len(gone) == 0 {
 		return
 	}
-	for _, x := range p.old.indexes {
-		made = append(made, quoteText(x.name))
+	for _, x := range p.old.indexes() {
+		made = append(made, quoteText(x.Name))
 	}
-	for _, k := range p.old.checks {
-		made = append(made, quoteText(k.name))
+	for _, k := range p.old.records.Checks() {
+		made = append(made, quoteText(k.Name))
 	}
 	p.line("DO $fsm$")
 	p.line("DECLARE")
@@ -229,69 +252,69 @@ func (p *plan) postgresMoves() {
 func (p *plan) alterations() []string {
 	var list []string
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
-	for _, c := range p.old.columns {
-		switch n := p.next.column(c.name); {
-		case c.computed() && n == nil && len(p.alone) == 0: // programs of the old version name it: see beside
+	for _, c := range p.old.records.Columns {
+		switch n := p.next.column(c.Name); {
+		case c.ForIndexes() && n == nil && len(p.alone) == 0: // programs of the old version name it: see beside
 		case n == nil:
-			add("DROP COLUMN %s", quoteName(c.name))
+			add("DROP COLUMN %s", quoteName(c.Name))
 		}
 	}
 	var computed []string
-	for _, c := range p.next.columns {
-		name, before := quoteName(c.name), p.old.column(c.name)
+	for _, c := range p.next.records.Columns {
+		name, before := quoteName(c.Name), p.old.column(c.Name)
 		switch {
-		case c.computed():
-			computed = append(computed, fmt.Sprintf("ADD COLUMN IF NOT EXISTS %s %s", name, c.def))
-		case before == nil && c.mandatory() && c.standard() == "" && !p.unset(c):
-			add("ADD COLUMN %s %s DEFAULT %s", name, c.def, p.valueAfter(c))
+		case c.ForIndexes():
+			computed = append(computed, fmt.Sprintf("ADD COLUMN IF NOT EXISTS %s %s", name, c.Def))
+		case before == nil && c.Mandatory() && c.Default() == "" && !p.unset(c):
+			add("ADD COLUMN %s %s DEFAULT %s", name, c.Def, p.valueAfter(c))
 			add("ALTER COLUMN %s DROP DEFAULT", name)
 		case before == nil:
-			add("ADD COLUMN %s %s", name, c.def)
+			add("ADD COLUMN %s %s", name, c.Def)
 		default:
-			if before.kind() != c.kind() {
-				add("ALTER COLUMN %s TYPE %s USING NULL", name, strings.TrimSuffix(c.bare(), " NOT NULL"))
+			if before.Type() != c.Type() {
+				add("ALTER COLUMN %s TYPE %s USING NULL", name, c.Bare())
 			}
-			if before.mandatory() && !c.mandatory() {
+			if before.Mandatory() && !c.Mandatory() {
 				add("ALTER COLUMN %s DROP NOT NULL", name)
 			}
-			if !before.mandatory() && c.mandatory() {
+			if !before.Mandatory() && c.Mandatory() {
 				add("ALTER COLUMN %s SET NOT NULL", name)
 			}
 			switch {
-			case before.standard() == c.standard():
-			case c.standard() == "":
+			case before.Default() == c.Default():
+			case c.Default() == "":
 				add("ALTER COLUMN %s DROP DEFAULT", name)
 			default:
-				add("ALTER COLUMN %s SET DEFAULT %s", name, c.standard())
+				add("ALTER COLUMN %s SET DEFAULT %s", name, c.Default())
 			}
 		}
 	}
 	if computed != nil {
 		add("%s", strings.Join(computed, ", "))
 	}
-	if p.next.computed != nil {
+	if p.next.Computed != nil {
 		var set, wrong []string
-		for _, c := range p.next.computed {
-			set = append(set, quoteName(c.name)+" = "+c.def)
-			wrong = append(wrong, quoteName(c.name)+" IS DISTINCT FROM ("+c.def+")")
+		for _, c := range p.next.Computed {
+			set = append(set, quoteName(c.Name)+" = "+c.Def)
+			wrong = append(wrong, quoteName(c.Name)+" IS DISTINCT FROM ("+c.Def+")")
 		}
 		defer func() {
 			p.line("UPDATE %s SET %s WHERE %s;", p.table(""), strings.Join(set, ", "), strings.Join(wrong, " OR "))
 		}()
 	}
 	var added []string
-	for _, k := range p.next.checks {
-		if !slices.Contains(p.old.checks, k) {
-			added = append(added, k.name)
-			add("ADD CONSTRAINT %s CHECK (%s) NOT VALID", quoteName(k.name), k.sql)
+	for _, k := range p.next.records.Checks() {
+		if !slices.Contains(p.old.records.Checks(), k) {
+			added = append(added, k.Name)
+			add("ADD CONSTRAINT %s CHECK (%s) NOT VALID", quoteName(k.Name), k.Cond)
 		}
 	}
 	if len(list) > 0 {
 		p.line("")
 		p.line("-- The table in its new form.")
 	}
-	if p.next.sorted != "" && p.old.sorted == "" {
-		p.line("%s", p.next.sorted)
+	if p.next.Sorted != "" && p.old.Sorted == "" {
+		p.line("%s", p.next.Sorted)
 	}
 	for _, a := range list { // one by one: a constraint may need a column that is new
 		p.line("ALTER TABLE %s %s;", p.table(""), a)

@@ -1,18 +1,34 @@
 package migration
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/fsmgen/fsmgen/runtime/evolve"
 	"github.com/fsmgen/fsmgen/spec"
 )
+
+// change is the way of the tables: of those at the level of enforcement, or of all that the
+// schemas say.
+func (p *plan) change(old, next *schema) *evolve.Change {
+	c := &evolve.Change{Machine: p.next.m.Name, Old: old.Schema, Next: next.Schema, Values: map[string]string{},
+		Postgres: p.dialect == Postgres, Anew: len(p.moved) > 0 || len(p.reasons) > 0}
+	for _, k := range p.next.records.Columns {
+		if value := p.valueAfter(k); value != quoteName(k.Name) {
+			c.Values[k.Name] = value
+		}
+	}
+	if len(p.moved) > 0 {
+		c.Values["state"] = p.stateAfter()
+	}
+	return c
+}
 
 // queries returns what lists the rows that do not fit. They look at rows as the
 // migration would leave them, so they can ask for new columns and states.
 func (p *plan) queries() []Query {
 	var list []Query
-	add := func(rule, sql string) { list = append(list, Query{rule, sql, "id"}) }
+	add := func(rule, sql string) { list = append(list, Query{Rule: rule, SQL: sql, Who: "id"}) }
 	if len(p.reasons) > 0 {
 		add("the table must be empty", `SELECT "id", "state" FROM `+p.table(""))
 	}
@@ -22,53 +38,30 @@ func (p *plan) queries() []Query {
 	for _, v := range p.moved {
 		add("no effect waits for a record in the removed state "+v.from, p.waitingIn(v))
 	}
-	for _, c := range p.next.columns {
-		before := p.old.column(c.name)
-		if c.mandatory() && !c.computed() && (p.unset(c) || before != nil && !before.mandatory()) {
-			add(c.name+" is mandatory", p.broken(quoteName(c.name)+" IS NULL"))
-		}
-	}
-	for _, f := range p.next.m.Fields {
-		if o := field(p.old.m, f.Stored()); o != nil && o.Default != nil && !o.SameDefault(f) {
-			add("the log holds "+f.Name+", whose default is another one", p.unsaid(f.Stored()))
-		}
-	}
-	for _, k := range p.allNext.checks {
-		if p.demands(k, p.allOld.checks) && (p.old.sorted != "" || !strings.Contains(k.sql, `"fsm_is_set"`)) {
-			add(k.name, p.broken("NOT ("+k.sql+")"))
-		}
-	}
-	for _, k := range p.allNext.sets {
-		if p.demands(k, p.allOld.sets) {
-			add("not: "+k.name, p.broken(k.sql))
-		}
-	}
-	for _, x := range p.next.indexes {
-		same := func(o index) bool { return o.unique && o.keys == x.keys && o.where == x.where }
-		if x.unique && !slices.ContainsFunc(p.old.indexes, same) {
-			list = append(list, Query{x.name, p.twice(x), "ids"})
-		}
-	}
-	return list
+	// The rules hold for programs too where the database does not enforce them.
+	return append(list, p.change(p.allOld, p.allNext).Rows(p.demands)...)
 }
 
 // demands reports whether a rule may not hold for a row that was right: it is
 // new, or it is about a state that rows move to. Rules that no old row can break
 // are left out.
-func (p *plan) demands(k check, before []check) bool {
+func (p *plan) demands(k evolve.Rule, before []evolve.Rule) bool {
 	about := func(s *spec.State) bool {
-		return strings.Contains(k.sql, `"state" <> `+quoteText(s.Stored())) || strings.Contains(k.sql, `"state" = `+quoteText(s.Stored()))
+		return strings.Contains(k.Cond, `"state" <> `+quoteText(s.Stored())) || strings.Contains(k.Cond, `"state" = `+quoteText(s.Stored()))
+	}
+	if p.old.Sorted == "" && strings.Contains(k.Cond, `"fsm_is_set"`) {
+		return false // the old database cannot be asked
 	}
 	for _, v := range p.moved {
 		if about(v.to) {
 			return true
 		}
 	}
-	if slices.ContainsFunc(before, func(o check) bool { return o.sql == k.sql }) {
+	if slices.ContainsFunc(before, func(o evolve.Rule) bool { return o.Cond == k.Cond }) {
 		return false
 	}
 	old, next := p.old.m, p.next.m
-	if k.name == "state is known" {
+	if k.Name == "state is known" {
 		return slices.ContainsFunc(old.States, func(s *spec.State) bool {
 			return !slices.ContainsFunc(next.States, func(n *spec.State) bool { return n.Stored() == s.Stored() }) &&
 				!slices.ContainsFunc(p.moved, func(v move) bool { return v.from == s.Stored() })
@@ -80,7 +73,8 @@ func (p *plan) demands(k check, before []check) bool {
 		}
 	}
 	for _, f := range next.Fields {
-		if word, ok := strings.CutPrefix(k.name, f.Name+" is "); ok && slices.ContainsFunc(typeRules, func(w string) bool { return strings.HasPrefix(word, w) }) {
+		word, about := strings.CutPrefix(k.Name, f.Name+" is ")
+		if about && slices.ContainsFunc(typeRules, func(w string) bool { return strings.HasPrefix(word, w) }) {
 			o := field(old, f.Stored())
 			return o != nil && !wider(o, f)
 		}
@@ -103,63 +97,4 @@ func wider(o, n *spec.Field) bool {
 		}
 	}
 	return above(n.Type.Min, o.Type.Min) && (n.Type.Max == nil || o.Type.Max != nil && *o.Type.Max <= *n.Type.Max)
-}
-
-// after returns the rows as the migration would leave them, with the columns
-// that a condition asks for.
-func (p *plan) after(condition string) string {
-	var list []string
-	for _, c := range p.next.columns {
-		name := quoteName(c.name)
-		if c.computed() || c.name != "id" && c.name != "state" && !strings.Contains(condition, name) {
-			continue
-		}
-		text := p.valueAfter(c)
-		if c.name == "state" {
-			text = p.stateAfter()
-		}
-		if text != name {
-			text += " AS " + name
-		}
-		list = append(list, text)
-	}
-	if !strings.Contains(strings.Join(list, ""), " AS ") {
-		return p.table("")
-	}
-	return "(SELECT " + strings.Join(list, ", ") + " FROM " + p.table("") + `) AS "after"`
-}
-
-func (p *plan) broken(condition string) string {
-	return `SELECT "id", "state" FROM ` + p.after(condition) + " WHERE " + condition
-}
-
-// unsaid lists the rows whose log says nothing of a column: it would fold to
-// another default than the row holds.
-func (p *plan) unsaid(column string) string {
-	said := func(document string) string {
-		if p.dialect == Postgres {
-			return fmt.Sprintf(`e."%s" -> %s IS NOT NULL`, document, quoteText(column))
-		}
-		return fmt.Sprintf(`json_type(e."%s", %s) IS NOT NULL`, document, quoteText(`$."`+column+`"`))
-	}
-	return fmt.Sprintf(`SELECT "id", "state" FROM %s AS r WHERE NOT EXISTS (SELECT 1 FROM %s AS e WHERE e."id" = r."id" AND (%s OR %s))`,
-		p.table(""), p.table("_events"), said("image"), said("changes"))
-}
-
-// twice lists the groups in which a unique rule does not hold. An absent value
-// never collides.
-func (p *plan) twice(x index) string {
-	var conditions []string
-	for _, k := range strings.Split(x.keys, ", ") {
-		conditions = append(conditions, k+" IS NOT NULL")
-	}
-	if x.where != "" {
-		conditions = append(conditions, x.where)
-	}
-	members := `group_concat("id")`
-	if p.dialect == Postgres {
-		members = `string_agg("id", ',')`
-	}
-	return fmt.Sprintf(`SELECT %s, count(*) AS "records", %s AS "ids" FROM %s WHERE %s GROUP BY %s HAVING count(*) > 1`,
-		x.keys, members, p.after(strings.Join(conditions, " AND ")), strings.Join(conditions, " AND "), x.keys)
 }

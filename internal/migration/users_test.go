@@ -19,6 +19,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/migration"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/evolve"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -116,29 +117,70 @@ func evolveSQLite(t *testing.T, seed uint64, n *tally) {
 	if _, err := db.Exec(script); err != nil {
 		t.Fatalf("seed %d: %v\n%s", seed, err, script)
 	}
-	before := takeSQLite(t, db, level)
-	by := []string{"Migrate", "the script", "the script that knows the database"}[r.IntN(3)]
-	if by == "Migrate" {
-		err = storeMigrates(t, path, described(t, later, migration.SQLite, level))
-	} else {
-		var others []migration.Object
-		if by != "the script" {
-			for _, o := range rowsOf(t, db, `SELECT "type", "name", "sql" FROM sqlite_master WHERE "tbl_name" = 'thing' AND "type" IN ('index', 'trigger') AND "name" LIKE '%own%'`) {
-				part := strings.SplitN(o, " | ", 3)
-				others = append(others, migration.Object{Kind: part[0], Name: part[1], SQL: part[2]})
-			}
+	for range 2 { // the next version, and the one after it
+		before := takeSQLite(t, db, level)
+		by, err := hopSQLite(t, r, db, path, level, old, later)
+		execute(t, db, fmt.Sprint("PRAGMA foreign_keys = ", keys)) // the script leaves them on, as stores need them
+		what := fmt.Sprintf("seed %d, %s from version %d, level %s, foreign_keys %d", seed, by, old.Version, level, keys)
+		compare(t, what, before, takeSQLite(t, db, level), err, n, m, next, schema)
+		if err != nil || t.Failed() {
+			return
 		}
-		var mig *migration.Migration
-		if mig, err = migration.New(old, later, migration.SQLite, level, others...); err == nil {
-			if _, err = db.Exec(mig.Script); err != nil {
-				_, _ = db.Exec("ROLLBACK") // what a shell does when it ends
-			}
-			// The script leaves foreign keys on, as stores need them; SQL cannot say "as before".
-			execute(t, db, fmt.Sprint("PRAGMA foreign_keys = ", keys))
+		noted(t, what, db, later, level)
+		m, old = next, later
+		next = m.evolve()
+		var found spec.Diagnostics
+		if later, found = spec.Parse("new.yaml", []byte(next.yaml())); found.HasErrors() {
+			return
 		}
 	}
-	what := fmt.Sprintf("seed %d, %s, level %s, foreign_keys %d", seed, by, level, keys)
-	compare(t, what, before, takeSQLite(t, db, level), err, n, m, next, schema)
+}
+
+// hopSQLite leads a file to the next version, in one of three ways.
+func hopSQLite(t *testing.T, r *rand.Rand, db *sql.DB, path, level string, old, later *spec.Machine) (by string, err error) {
+	t.Helper()
+	by = []string{"Migrate", "the script", "the script that knows the database"}[r.IntN(3)]
+	if by == "Migrate" {
+		return by, storeMigrates(t, path, described(t, later, migration.SQLite, level))
+	}
+	var others []migration.Object
+	if by != "the script" {
+		for _, o := range rowsOf(t, db, `SELECT "type", "name", "sql" FROM sqlite_master
+				WHERE "tbl_name" = 'thing' AND "type" IN ('index', 'trigger') AND "name" LIKE '%own%'`) {
+			part := strings.SplitN(o, " | ", 3)
+			others = append(others, migration.Object{Kind: part[0], Name: part[1], SQL: part[2]})
+		}
+	}
+	mig, err := migration.New(old, later, migration.SQLite, level, others...)
+	if err != nil {
+		return by, err
+	}
+	if _, err = db.Exec(mig.Script); err != nil {
+		_, _ = db.Exec("ROLLBACK") // what a shell does when it ends
+	}
+	return by, err
+}
+
+// noted holds what the file says that the generator made to the schema of the version.
+func noted(t *testing.T, what string, db *sql.DB, m *spec.Machine, level string) {
+	t.Helper()
+	texts := rowsOf(t, db, fmt.Sprintf(`SELECT "schema" FROM "fsm_made" WHERE "machine" = '%s' AND "hash" = '%s'`, m.Name, m.Hash))
+	if len(texts) != 1 {
+		t.Errorf("%s: %d notes of the version", what, len(texts))
+		return
+	}
+	note, err := evolve.Parse(texts[0])
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	parts := evolve.Sections(described(t, m, migration.SQLite, level).SQL[migration.SQLite])
+	want, err := evolve.Parse(parts["tables"] + parts["checks"] + parts["full"])
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	if !note.Same(want) {
+		t.Errorf("%s: the file notes\n%s", what, texts[0])
+	}
 }
 
 func storeMigrates(t *testing.T, path string, s *driver.Schema) error {
@@ -156,20 +198,34 @@ func evolvePostgres(t *testing.T, db *sql.DB, seed uint64, n *tally) {
 		return
 	}
 	level := []string{"full", "checks", "none"}[r.IntN(3)]
-	schema, rows := m.around(migration.Postgres, 4, len(next.gone) > 0, next)
+	moves := len(next.gone) > 0
+	schema, rows := m.around(migration.Postgres, 4, moves, next)
 	script := "DROP SCHEMA public CASCADE; CREATE SCHEMA public;" + described(t, old, migration.Postgres, level).SQL[migration.Postgres] +
 		"BEGIN;" + m.rows(migration.Postgres, 4) + "COMMIT;" + schema + "BEGIN;" + rows + "COMMIT;"
 	if _, err := db.Exec(script); err != nil {
 		t.Fatalf("seed %d: %v\n%s", seed, err, script)
 	}
-	before := takePostgres(t, db)
-	mig, err := migration.New(old, later, migration.Postgres, level)
-	if err == nil {
-		if _, err = db.Exec(mig.Script); err != nil {
-			_, _ = db.Exec("ROLLBACK")
+	for range 2 { // the next version, and the one after it
+		before := takePostgres(t, db)
+		mig, err := migration.New(old, later, migration.Postgres, level)
+		if err == nil {
+			if _, err = db.Exec(mig.Script); err != nil {
+				_, _ = db.Exec("ROLLBACK")
+			}
+		}
+		what := fmt.Sprintf("seed %d from version %d, level %s", seed, old.Version, level)
+		compare(t, what, before, takePostgres(t, db), err, n, m, next, schema)
+		if err != nil || t.Failed() {
+			return
+		}
+		m, old = next, later
+		next = m.evolve()
+		var found spec.Diagnostics
+		later, found = spec.Parse("new.yaml", []byte(next.yaml()))
+		if found.HasErrors() || len(next.gone) > 0 && !moves {
+			return
 		}
 	}
-	compare(t, fmt.Sprintf("seed %d, level %s", seed, level), before, takePostgres(t, db), err, n, m, next, schema)
 }
 
 // state is what is in a database.

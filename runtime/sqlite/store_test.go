@@ -176,7 +176,7 @@ func TestCheckFindsWhatIsMissing(t *testing.T) {
 		{"trigger", `DROP TRIGGER "execution_update"`, "execution_update"},
 		{"index", `DROP INDEX "execution_unique_one_committed_per_job"`, "execution_unique_one_committed_per_job"},
 		{"view", `DROP VIEW "execution_job"`, "execution_job"},
-		{"hash", `UPDATE "fsm_meta" SET "hash" = 'h0', "version" = 0`, "version 0"},
+		{"hash", `UPDATE "fsm_meta" SET "hash" = 'h0', "version" = 0; UPDATE "fsm_made" SET "hash" = 'h0'`, "version 0"},
 		{"level", `UPDATE "fsm_meta" SET "enforce" = 'checks'`, "checks"},
 		{"row of the meta table", `DELETE FROM "fsm_meta"`, "no tables"},
 	} {

@@ -50,7 +50,7 @@ func dumped(t testing.TB, path string) (list []string) {
 	for _, query := range []string{
 		`SELECT "type" || ' ' || "name" || ' ' || "sql" FROM sqlite_master WHERE "sql" LIKE '%mine%' AND "name" <> 'execution' ORDER BY 1`,
 		`SELECT concat_ws(',', "n", "job", "part") FROM "mine_line" ORDER BY 1`, `SELECT concat_ws(',', "n", "line") FROM "mine_part" ORDER BY 1`,
-		`SELECT concat_ws(',', "id", "mine_column") FROM "execution" ORDER BY 1`,
+		`SELECT "id" FROM "execution" ORDER BY 1`,
 	} {
 		rows, err := db.Query(query)
 		if err != nil {
@@ -71,13 +71,15 @@ func dumped(t testing.TB, path string) (list []string) {
 }
 
 const others = `
-ALTER TABLE "execution" ADD COLUMN "mine_column" TEXT DEFAULT 'mine';
 CREATE TABLE "mine_line" ("n" INTEGER PRIMARY KEY, "job" TEXT REFERENCES "execution" ("id") ON DELETE CASCADE ON UPDATE CASCADE,
 	"part" INTEGER REFERENCES "mine_part" ("n") ON DELETE SET NULL);
 CREATE TABLE "mine_part" ("n" INTEGER PRIMARY KEY, "line" INTEGER REFERENCES "mine_line" ("n"), "job" TEXT DEFAULT 'e1' REFERENCES execution ON DELETE SET DEFAULT DEFERRABLE INITIALLY DEFERRED);
 CREATE TABLE "mine_log" ("what" TEXT);
 CREATE TABLE "execution_new" ("mine" TEXT);
-CREATE TABLE "execution_old" ("mine" TEXT);
+CREATE INDEX "mine ""quoted"" Index" ON execution ("id" DESC, 'x' || lease_owner COLLATE NOCASE) WHERE "state" <> 'mine';
+CREATE TRIGGER [mine in brackets] AFTER UPDATE ON Execution WHEN NEW.state = 'mine'
+	BEGIN UPDATE execution SET rev = rev WHERE id = NEW.id; END;
+CREATE VIEW "mine with a space" AS SELECT * FROM "mine_view";
 CREATE INDEX "mine_index" ON "execution" ("lease_owner") WHERE "lease_owner" IS NOT NULL;
 CREATE INDEX "execution_mine" ON "execution" (lower("lease_owner"));
 CREATE VIEW "mine_view" AS SELECT "id", "lease_owner" FROM execution;
@@ -138,6 +140,8 @@ func TestMigrateNamesWhatWouldBreak(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct{ name, make, kind, object string }{
 		{"a view", `CREATE VIEW "mine" AS SELECT finished_at FROM execution`, "view", "mine"},
+		{"a view with an odd name", `CREATE VIEW "mine ""and"" Yours" AS SELECT finished_at FROM execution`, "view", `mine "and" Yours`},
+		{"a view that nobody can read", `CREATE VIEW "mine" AS SELECT * FROM nowhere`, "view", "mine"},
 		{"a view over a view", `CREATE VIEW "a" AS SELECT * FROM execution; CREATE VIEW "mine" AS SELECT finished_at FROM a`, "view", "mine"},
 		{"a view with a column that would become a text", `CREATE VIEW "mine" AS SELECT "finished_at" FROM execution`, "view", "mine"},
 		{"an index", `CREATE INDEX "mine" ON execution (finished_at)`, "index", "mine"},

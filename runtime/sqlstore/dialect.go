@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/evolve"
 )
 
 // Dialect is what differs between databases. Its methods are not exported: a
@@ -57,7 +58,7 @@ type Dialect interface {
 	// of the generated schema; none: they are. It changes nothing and takes no lock.
 	// m is nil where the meta table does not know the machine. Objects that others
 	// have made stay, or the work is refused with *UserObjectError.
-	work(ctx context.Context, q querier, t *table, m *meta, want []piece) ([]stage, error)
+	work(ctx context.Context, q querier, t *table, m *meta, next *evolve.Schema) ([]stage, error)
 	// unlink stops a session from enforcing foreign keys, outside of a transaction,
 	// or lets it go on. Nothing where no table is rebuilt.
 	unlink(ctx context.Context, q querier, off bool) error

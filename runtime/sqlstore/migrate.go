@@ -9,25 +9,8 @@ import (
 	"strings"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/evolve"
 )
-
-// The generated schema is cut at these lines: a store that is opened at a
-// lower level of enforcement leaves sections out.
-const sectionMark = "-- section: "
-
-// sections returns the parts of the generated schema by name.
-func sections(schema string) map[string]string {
-	parts := map[string]string{}
-	name := ""
-	for line := range strings.Lines(schema) {
-		if after, ok := strings.CutPrefix(line, sectionMark); ok {
-			name = strings.TrimSpace(after)
-			continue
-		}
-		parts[name] += line
-	}
-	return parts
-}
 
 // created finds the names of what a schema makes.
 var created = regexp.MustCompile(`(?m)^CREATE (?:OR REPLACE |UNIQUE |CONSTRAINT )*(?:TABLE|INDEX|TRIGGER|VIEW) (?:IF NOT EXISTS )?"((?:[^"]|"")+)"`)
@@ -46,7 +29,7 @@ func (t *table) enforce() string {
 // script returns the generated schema up to the level, without the row that it
 // would write into the meta table: Migrate notes the level that it installs.
 func (t *table) script() (all, tables string, err error) {
-	parts := sections(t.schema.SQL[t.dialect.Name()])
+	parts := evolve.Sections(t.schema.SQL[t.dialect.Name()])
 	tables = parts["tables"]
 	if tables == "" {
 		return "", "", fmt.Errorf("sqlstore: the generated package of %s has no schema for %s; generate it again", t.schema.Machine, t.dialect.Name())
@@ -180,11 +163,11 @@ func (t *table) Migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	want, err := pieces(script)
+	next, err := evolve.Parse(script)
 	if err != nil {
 		return fmt.Errorf("sqlstore: the generated schema of %s: %w", t.schema.Machine, err)
 	}
-	if done, err := t.upToDate(ctx, want); done || err != nil {
+	if done, err := t.upToDate(ctx, next); done || err != nil {
 		return err
 	}
 	// The meta table is made first: making it takes the write lock.
@@ -204,12 +187,12 @@ func (t *table) Migrate(ctx context.Context) error {
 				return t.fault("take the write lock", err)
 			}
 		}
-		return t.migrate(x, want)
+		return t.migrate(x, next)
 	})
 }
 
 // upToDate reports whether there is nothing to migrate. It only reads.
-func (t *table) upToDate(ctx context.Context, want []piece) (same bool, err error) {
+func (t *table) upToDate(ctx context.Context, next *evolve.Schema) (same bool, err error) {
 	if err := t.store.poisoned(t.schema.Machine); err != nil { // or for reading only
 		return false, err
 	}
@@ -228,7 +211,7 @@ func (t *table) upToDate(ctx context.Context, want []piece) (same bool, err erro
 	if m == nil || *m != t.ownMeta() {
 		return false, nil
 	}
-	steps, err := t.dialect.work(ctx, s, t, m, want)
+	steps, err := t.dialect.work(ctx, s, t, m, next)
 	if err != nil {
 		return false, t.unfit(m, err)
 	}
@@ -255,7 +238,7 @@ func metaTable(tables string) string {
 	return statement + ";"
 }
 
-func (t *table) migrate(x *txn, want []piece) error {
+func (t *table) migrate(x *txn, next *evolve.Schema) error {
 	q := txQuerier{x.tx, 0}
 	m, err := t.meta(x.ctx, q)
 	if err != nil {
@@ -268,7 +251,7 @@ func (t *table) migrate(x *txn, want []piece) error {
 			return t.besides(x.ctx, q, m, st)
 		}
 	}
-	steps, err := t.dialect.work(x.ctx, q, t, m, want)
+	steps, err := t.dialect.work(x.ctx, q, t, m, next)
 	for i := 0; i < len(steps) && err == nil; i++ {
 		err = steps[i](x.ctx, q)
 	}
@@ -317,7 +300,7 @@ func (t *table) unfit(m *meta, err error) error {
 	if m == nil || t.dialect.makingAgain(err) {
 		return t.making("create the tables", err)
 	}
-	if errors.Is(err, errByScript) { // its rows have not been looked at
+	if errors.Is(err, errByScript) || errors.Is(err, errUnnoted) { // its rows have not been looked at
 		return &fsm.Refusal{Code: fsm.ErrSchemaMismatch, Machine: t.schema.Machine, Message: fmt.Sprintf(
 			"the tables are those of version %d (hash %.12s, level %s), the program is version %d (hash %.12s, level %s): %v",
 			m.version, m.hash, m.enforce, t.schema.Version, t.schema.Hash, t.enforce(), err)}

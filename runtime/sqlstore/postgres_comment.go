@@ -2,30 +2,9 @@ package sqlstore
 
 import (
 	"strings"
-)
 
-// comment reads COMMENT ON COLUMN "table"."column" IS 'text', or one about a table or a
-// constraint.
-func comment(list []token) piece {
-	p := piece{kind: "comment"}
-	for i, t := range list {
-		switch {
-		case i < 2:
-		case t.is("IS"):
-			text := list[i+1].text
-			p.is = strings.ReplaceAll(text[1:len(text)-1], "''", "'")
-			return p
-		case t.is("ON"):
-			p.name, p.table = p.name+" ON ", list[i+1].name()
-		default:
-			if i == 3 {
-				p.name, p.table = p.name+" ", t.name()
-			}
-			p.name += t.text
-		}
-	}
-	return piece{}
-}
+	"github.com/fsmgen/fsmgen/runtime/evolve"
+)
 
 // comments is the part of the catalog's query for what is said of the machine's tables, and
 // for the rules that they have.
@@ -51,15 +30,15 @@ func (p *postgres) comments() string {
 
 // commented returns what says of an object what it is, where nothing is said: what is there
 // may be a user's. It is for the owner of the table: nobody else needs it.
-func commented(w piece, have map[string]string) []string {
-	_, there := have["comment "+w.name]
-	if _, others := have["others "+w.table]; there || others {
+func commented(w evolve.Piece, have map[string]string) []string {
+	_, there := have["comment "+w.Name]
+	if _, others := have["others "+w.Table]; there || others {
 		return nil
 	}
-	rule := strings.HasPrefix(w.name, "CONSTRAINT ")
-	_, table := have["table "+w.table]
-	if _, there := have["rule "+w.name]; there || !rule || !table {
-		return []string{w.text}
+	rule := strings.HasPrefix(w.Name, "CONSTRAINT ")
+	_, table := have["table "+w.Table]
+	if _, there := have["rule "+w.Name]; there || !rule || !table {
+		return []string{w.Text}
 	}
 	return nil // somebody has dropped the rule
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/fsmgen/fsmgen/runtime/evolve"
 )
 
 // An index that has the name of a wanted one is that one, or it is made again.
@@ -13,22 +15,22 @@ import (
 // wanted. text is what the catalog says: its table, and its definition, which is empty
 // while somebody has locked the table. What is wrong with it in the eyes of the text
 // only is found right by indexAgain.
-func (p *postgres) otherIndex(t *table, w piece, text string, first bool) (bool, error) {
+func (p *postgres) otherIndex(t *table, w evolve.Piece, text string, first bool) (bool, error) {
 	on, def, _ := strings.Cut(text, "\n")
 	if at := strings.LastIndexByte(on, '.'); at >= 0 {
 		on = on[at+1:]
 	}
-	other := def != "" && indexForm(def) != indexForm(w.text)
+	other := def != "" && indexForm(def) != indexForm(w.Text)
 	taken := func(why string) error {
-		return &UserObjectError{"index", w.name,
+		return &UserObjectError{"index", w.Name,
 			fmt.Sprintf("has the name of an index that the machine %s needs, and %s; rename it", t.schema.Machine, why)}
 	}
 	switch {
-	case (token{text: on}).name() != w.table:
+	case strings.ReplaceAll(strings.Trim(on, `"`), `""`, `"`) != w.Table:
 		return false, taken("is one of the table " + on)
 	case other && first:
 		return false, taken("is another one")
-	case other && strings.Contains(def, " UNIQUE INDEX ") && !strings.HasPrefix(w.is, "UNIQUE "):
+	case other && strings.Contains(def, " UNIQUE INDEX ") && !strings.HasPrefix(w.Is, "UNIQUE "):
 		return false, taken("keeps a rule of somebody else")
 	}
 	return other, nil
@@ -66,14 +68,14 @@ func indexForm(text string) string {
 
 // indexAgain makes an index again unless PostgreSQL, when it makes the wanted one over
 // an empty table of the same columns, says of both the same.
-func (p *postgres) indexAgain(ctx context.Context, q querier, w piece) error {
+func (p *postgres) indexAgain(ctx context.Context, q querier, w evolve.Piece) error {
 	const probe = `pg_temp."fsm_probe"`
-	here := " ON " + quote(w.table) + " "
-	if !strings.Contains(w.text, here) {
-		return fmt.Errorf("sqlstore: the index %q is not one of the table %q: %.100s", w.name, w.table, w.text)
+	here := " ON " + quote(w.Table) + " "
+	if !strings.Contains(w.Text, here) {
+		return fmt.Errorf("sqlstore: the index %q is not one of the table %q: %.100s", w.Name, w.Table, w.Text)
 	}
-	for _, text := range []string{"CREATE TEMP TABLE \"fsm_probe\" (LIKE " + quote(w.table) + ")",
-		strings.Replace(w.text, here, " ON "+probe+" ", 1)} {
+	for _, text := range []string{"CREATE TEMP TABLE \"fsm_probe\" (LIKE " + quote(w.Table) + ")",
+		strings.Replace(w.Text, here, " ON "+probe+" ", 1)} {
 		if _, err := q.exec(ctx, text); err != nil {
 			return err
 		}
@@ -81,13 +83,13 @@ func (p *postgres) indexAgain(ctx context.Context, q querier, w piece) error {
 	const def = `split_part(pg_get_indexdef(x.indexrelid), ' USING ', 2) || x.indisunique || x.indisvalid`
 	same, err := integer(ctx, q, `SELECT count(*) FROM pg_index AS x JOIN pg_index AS y ON y.indrelid = '`+probe+`'::regclass
 		WHERE x.indexrelid = (SELECT oid FROM pg_class WHERE relkind = 'i' AND relname = $1 AND relnamespace = `+p.namespace()+`)
-		AND `+def+` = `+strings.ReplaceAll(def, "x.", "y."), w.name)
+		AND `+def+` = `+strings.ReplaceAll(def, "x.", "y."), w.Name)
 	if err != nil {
 		return err
 	}
 	texts := []string{"DROP TABLE " + probe}
 	if same == 0 {
-		texts = append(texts, "DROP INDEX "+p.qualified(w.name), w.text)
+		texts = append(texts, "DROP INDEX "+p.qualified(w.Name), w.Text)
 	}
 	for _, text := range texts {
 		if _, err := q.exec(ctx, text); err != nil {

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/fsmgen/fsmgen/runtime/evolve"
 )
 
 // unlink: no table is rebuilt.
@@ -14,7 +16,7 @@ func (*postgres) unlink(context.Context, querier, bool) error { return nil }
 // work compares the catalog with the schema. Tables that many programs use are
 // changed by a reviewed script, not by the first program that starts: what is
 // done here are columns, indexes, functions and triggers of the engine's own.
-func (p *postgres) work(ctx context.Context, q querier, t *table, m *meta, want []piece) ([]stage, error) {
+func (p *postgres) work(ctx context.Context, q querier, t *table, m *meta, next *evolve.Schema) ([]stage, error) {
 	if m != nil && (m.hash != t.schema.Hash || m.enforce != t.enforce()) {
 		return nil, errByScript
 	}
@@ -24,8 +26,8 @@ func (p *postgres) work(ctx context.Context, q querier, t *table, m *meta, want 
 	}
 	var steps []stage
 	var last []string // once the triggers are these
-	for _, w := range want {
-		if text, there := have["index "+w.name]; there && w.kind == "index" {
+	for _, w := range next.Pieces {
+		if text, there := have["index "+w.Name]; there && w.Kind == "index" {
 			other, err := p.otherIndex(t, w, text, m == nil)
 			if err != nil {
 				return nil, err
@@ -35,7 +37,7 @@ func (p *postgres) work(ctx context.Context, q querier, t *table, m *meta, want 
 			}
 			continue
 		}
-		texts, err := p.compare(ctx, q, t, w, have, m == nil, &last)
+		texts, err := p.compare(ctx, q, t, next, w, have, m == nil, &last)
 		if err != nil {
 			return nil, err
 		}
@@ -88,20 +90,20 @@ func (p *postgres) catalog(ctx context.Context, q querier, t *table) (map[string
 
 // compare returns the statements that make one wanted object, and adds to last what is to
 // be done when all are made.
-func (p *postgres) compare(ctx context.Context, q querier, t *table, w piece, have map[string]string, first bool,
-	last *[]string) ([]string, error) {
-	text, there := have[w.kind+" "+w.name]
-	switch w.kind {
+func (p *postgres) compare(ctx context.Context, q querier, t *table, next *evolve.Schema, w evolve.Piece, have map[string]string,
+	first bool, last *[]string) ([]string, error) {
+	text, there := have[w.Kind+" "+w.Name]
+	switch w.Kind {
 	case "drop":
-		if _, there = have["index "+w.name]; there {
-			return []string{w.text}, nil
+		if _, there = have["index "+w.Name]; there {
+			return []string{w.Text}, nil
 		}
 		return nil, nil
 	case "comment":
 		return commented(w, have), nil
 	case "function":
-		wanted := w.text
-		if schema := p.place.chosen(); w.pinned && schema != "" {
+		wanted := w.Text
+		if schema := p.place.chosen(); w.Pinned && schema != "" {
 			wanted = strings.Replace(wanted, " AS $fsm$", " SET search_path = "+quote(schema)+", pg_temp AS $fsm$", 1)
 		}
 		if !there || bare(text) != bare(functionForm(wanted)) {
@@ -111,52 +113,53 @@ func (p *postgres) compare(ctx context.Context, q querier, t *table, w piece, ha
 	case "trigger":
 		switch {
 		case !there:
-			return []string{w.text}, nil
-		case text != "" && triggerForm(text) != triggerForm(w.text):
-			return []string{"DROP TRIGGER IF EXISTS " + quote(w.name) + " ON " + quote(w.table), w.text}, nil
+			return []string{w.Text}, nil
+		case text != "" && triggerForm(text) != triggerForm(w.Text):
+			return []string{"DROP TRIGGER IF EXISTS " + quote(w.Name) + " ON " + quote(w.Table), w.Text}, nil
 		}
 		return nil, nil
 	}
 	for _, kind := range []string{"table", "index", "view", "relation"} {
-		if _, taken := have[kind+" "+w.name]; taken && kind != w.kind {
-			return nil, &UserObjectError{kind, w.name, fmt.Sprintf("has the name of a %s that the machine %s needs; rename it", w.kind, t.schema.Machine)}
+		if _, taken := have[kind+" "+w.Name]; taken && kind != w.Kind {
+			return nil, &UserObjectError{kind, w.Name,
+				fmt.Sprintf("has the name of a %s that the machine %s needs; rename it", w.Kind, t.schema.Machine)}
 		}
 	}
 	switch {
 	case !there:
-		return []string{w.text}, nil
-	case w.kind == "table" && w.name != "fsm_meta":
-		return p.additions(ctx, q, t, w, first, last)
+		return []string{w.Text}, nil
+	case w.Kind == "table" && w.Name != "fsm_meta":
+		return p.additions(ctx, q, t, next.Table(w.Name), first, last)
 	}
 	return nil, nil
 }
 
 // additions returns what adds the columns that a table lacks.
-func (p *postgres) additions(ctx context.Context, q querier, t *table, w piece, first bool, last *[]string) ([]string, error) {
-	names, err := column(ctx, q, p.columns(w.name))
+func (p *postgres) additions(ctx context.Context, q querier, t *table, w *evolve.Table, first bool, last *[]string) ([]string, error) {
+	names, err := column(ctx, q, p.columns(w.Name))
 	if err != nil {
 		return nil, err
 	}
-	columns, _, _ := tableItems(w.text)
 	var added []string
 	computed := false
-	for _, c := range columns {
+	for _, c := range w.Columns {
 		switch {
-		case slices.Contains(names, c.name):
+		case slices.Contains(names, c.Name):
 		case first:
-			return nil, &UserObjectError{"table", w.name, fmt.Sprintf("has the name of a table that the machine %s needs, and no column %q; rename it", t.schema.Machine, c.name)}
+			return nil, &UserObjectError{"table", w.Name,
+				fmt.Sprintf("has the name of a table that the machine %s needs, and no column %q; rename it", t.schema.Machine, c.Name)}
 		default:
-			added = append(added, "ADD COLUMN "+c.text)
-			computed = computed || t.works(c.name)
+			added = append(added, "ADD COLUMN "+quote(c.Name)+" "+c.Def)
+			computed = computed || t.works(c.Name)
 		}
 	}
 	if added == nil {
 		return nil, nil
 	}
 	if computed {
-		*last = append(*last, t.compute(w.name))
+		*last = append(*last, t.compute(w.Name))
 	}
-	return []string{"ALTER TABLE " + quote(w.name) + " " + strings.Join(added, ", ")}, nil
+	return []string{"ALTER TABLE " + quote(w.Name) + " " + strings.Join(added, ", ")}, nil
 }
 
 // bare takes the quotes off the schema that a function looks into: the catalog has

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
@@ -83,15 +81,6 @@ func TestOlder(t *testing.T) {
 		if got := older(c.have, oldestSQLite); got != c.want {
 			t.Errorf("%v: got %t, want %t", c.have, got, c.want)
 		}
-	}
-}
-
-func TestSections(t *testing.T) {
-	t.Parallel()
-	got := sections("-- head\n\n-- section: tables\nA;\n\n-- section: full\n-- why\nB;\n-- section: meta\nC;")
-	want := map[string]string{"": "-- head\n\n", "tables": "A;\n\n", "full": "-- why\nB;\n", "meta": "C;"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("sections (-want +got):\n%s", diff)
 	}
 }
 

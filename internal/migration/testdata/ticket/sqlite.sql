@@ -59,15 +59,11 @@ SELECT json_extract('{}', 'fsm: ticket: ' || 'the row ' || quote("ids") || ' bre
 FROM (SELECT "queue", "number", count(*) AS "records", group_concat("id") AS "ids" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "number", "queue" FROM "ticket") AS "after" WHERE "queue" IS NOT NULL AND "number" IS NOT NULL AND "state" IN ('open', 'taken') GROUP BY "queue", "number" HAVING count(*) > 1) LIMIT 1;
 
 -- What others have made can go on.
-SELECT json_extract('{}', 'fsm: ticket: ' || '"' || "name" || '" is the name of something that the new version needs; rename yours' || '; nothing was changed')
-FROM pragma_table_xinfo('ticket') WHERE lower("name") IN ('rating', 'weight', 'loud', 'kind', 'desk', 'since', 'extra', 'watchers', 'reminders') LIMIT 1;
-SELECT json_extract('{}', 'fsm: ticket: ' || '"' || "name" || '" is the name of something that the new version needs; rename yours' || '; nothing was changed')
-FROM sqlite_master WHERE lower("name") IN ('ticket_unique_one_number', 'ticket_unique_sequence_count', 'ticket_desk') LIMIT 1;
-SELECT json_extract('{}', 'fsm: ticket: ' || 'the table has a rule that is not of the machine''s making, and would be lost; call Migrate of the program, which keeps it' || '; nothing was changed')
+SELECT json_extract('{}', 'fsm: ticket: ' || 'the table has a rule that is not of the machine''s making, and would be lost; drop it first' || '; nothing was changed')
 FROM pragma_foreign_key_list('ticket') LIMIT 1;
-SELECT json_extract('{}', 'fsm: ticket: ' || 'the table has a rule that is not of the machine''s making, and would be lost; call Migrate of the program, which keeps it' || '; nothing was changed')
-FROM pragma_index_list('ticket') WHERE "origin" = 'u' LIMIT 1;
-SELECT json_extract('{}', 'fsm: ticket: ' || 'the table has a rule that is not of the machine''s making, and would be lost; call Migrate of the program, which keeps it' || '; nothing was changed')
+SELECT json_extract('{}', 'fsm: ticket: ' || 'the table has a rule that is not of the machine''s making, and would be lost; drop it first' || '; nothing was changed')
+FROM (SELECT count(*) AS "n" FROM pragma_index_list('ticket') WHERE "origin" = 'u') WHERE "n" > 0 LIMIT 1;
+SELECT json_extract('{}', 'fsm: ticket: ' || 'the table has a rule that is not of the machine''s making, and would be lost; drop it first' || '; nothing was changed')
 FROM (SELECT upper(replace(replace(replace(replace("sql", ' ', ''), char(9), ''), char(10), ''), char(13), '')) AS "text"
     FROM sqlite_master WHERE "type" = 'table' AND "name" = 'ticket')
 WHERE length("text") - length(replace("text", 'CHECK(', '')) <> 84 LIMIT 1;
@@ -89,13 +85,17 @@ FROM (VALUES ('CONSTRAINT "id is not empty" CHECK ("id" <> '''')'),
 WHERE "type" = 'table' AND "name" = 'ticket' AND instr("sql", "column1") = 0 LIMIT 1;
 SELECT json_extract('{}', 'fsm: ticket: ' || 'the ' || "type" || ' "' || "name" || '" would be lost; print this script with fsmctl migrate, and it is made again' || '; nothing was changed')
 FROM sqlite_master WHERE lower("tbl_name") = 'ticket' AND "type" IN ('index', 'trigger') AND "sql" IS NOT NULL
-    AND "name" NOT IN ('ticket_unchained', 'ticket_insert_keeps', 'ticket_update_keeps', 'ticket_insert_sets', 'ticket_update_sets', 'ticket_events_insert_keeps', 'ticket_events_update', 'ticket_events_delete', 'ticket_events_insert', 'ticket_insert', 'ticket_update', 'ticket_chain', 'ticket_delete', 'ticket_unique_sequence_number', 'ticket_state') LIMIT 1;
-SELECT json_extract('{}', 'fsm: ticket: ' || 'the column "' || "name" || '" would be lost, which is not of the machine''s making; call Migrate of the program, which keeps it' || '; nothing was changed')
+    AND "name" NOT IN ('ticket_unchained', 'ticket_insert_keeps', 'ticket_update_keeps', 'ticket_insert_sets', 'ticket_update_sets', 'ticket_insert', 'ticket_update', 'ticket_chain', 'ticket_delete', 'ticket_unique_sequence_number', 'ticket_state', '') LIMIT 1;
+SELECT json_extract('{}', 'fsm: ticket: ' || 'the column "' || "name" || '" would be lost, which is not of the machine''s making; move it into a table of your own' || '; nothing was changed')
 FROM pragma_table_xinfo('ticket')
 WHERE "name" NOT IN ('id', 'state', 'rev', 'created_at', 'updated_at', 'number', 'queue', 'priority', 'owner', 'due', 'note', 'place', 'colour', 'tries', 'tags', '_chain') LIMIT 1;
-SELECT json_extract('{}', 'fsm: ticket: ' || 'the ' || "type" || ' "' || "name" || '" names the column '||'"colour", which goes; drop it first' || '; nothing was changed')
-FROM sqlite_master WHERE "type" IN ('view', 'trigger') AND lower("tbl_name") <> 'ticket' AND "sql" LIKE '%"colour"%'
-    AND "sql" LIKE '%ticket%' AND "name" NOT IN ('') LIMIT 1;
+SELECT json_extract('{}', 'fsm: ticket: ' || 'the ' || 'column' || ' "' || "name" || '" ' || 'has a name that the new version needs; rename it' || '; nothing was changed')
+FROM pragma_table_xinfo('ticket') WHERE lower("name") IN ('rating', 'weight', 'loud', 'kind', 'desk', 'since', 'extra', 'watchers', 'reminders') LIMIT 1;
+SELECT json_extract('{}', 'fsm: ticket: ' || 'the ' || "type" || ' "' || "name" || '" ' || 'has a name that the new version needs; rename it' || '; nothing was changed')
+FROM sqlite_master WHERE lower("name") IN ('ticket_fsm_new', 'ticket_unique_one_number', 'ticket_unique_sequence_count', 'ticket_desk') LIMIT 1;
+SELECT json_extract('{}', 'fsm: ticket: ' || 'the ' || "type" || ' "' || "name" || '" ' || 'names the column "colour", which goes; drop it first' || '; nothing was changed')
+FROM sqlite_master WHERE "type" IN ('view', 'trigger') AND "sql" LIKE '%"colour"%'
+    AND "sql" LIKE '%ticket%' AND lower("name") NOT IN ('ticket_unchained', 'ticket_insert_keeps', 'ticket_update_keeps', 'ticket_insert_sets', 'ticket_update_sets', 'ticket_events_insert_keeps', 'ticket_events_update', 'ticket_events_delete', 'ticket_events_insert', 'ticket_insert', 'ticket_update', 'ticket_chain', 'ticket_delete', '') LIMIT 1;
 SAVEPOINT "fsm_probe";
 CREATE TABLE "fsm_probe" ("a");
 ALTER TABLE "fsm_probe" RENAME TO "fsm_probed";
@@ -103,20 +103,21 @@ ROLLBACK TO "fsm_probe";
 RELEASE "fsm_probe";
 CREATE TEMP TABLE "fsm_dangling" AS SELECT DISTINCT m."name" AS "table", c."rowid" AS "row", c."fkid" AS "key"
 FROM sqlite_master AS m, pragma_foreign_key_list(m."name") AS f, pragma_foreign_key_check(m."name") AS c
-WHERE m."type" = 'table' AND lower(f."table") = 'ticket';
+WHERE m."type" = 'table' AND lower(f."table") IN ('ticket', 'ticket_events', 'ticket_outbox', 'ticket_groups');
 
--- Indexes and triggers of the generator are made again below.
+-- No trigger of the generator looks on.
 DROP TRIGGER IF EXISTS "ticket_unchained";
 DROP TRIGGER IF EXISTS "ticket_insert_keeps";
 DROP TRIGGER IF EXISTS "ticket_update_keeps";
 DROP TRIGGER IF EXISTS "ticket_insert_sets";
 DROP TRIGGER IF EXISTS "ticket_update_sets";
+DROP TRIGGER IF EXISTS "ticket_events_insert";
+DROP TRIGGER IF EXISTS "ticket_update";
+DROP INDEX IF EXISTS "ticket_unique_sequence_number";
 DROP TRIGGER IF EXISTS "ticket_events_insert_keeps";
 DROP TRIGGER IF EXISTS "ticket_events_update";
 DROP TRIGGER IF EXISTS "ticket_events_delete";
-DROP TRIGGER IF EXISTS "ticket_events_insert";
 DROP TRIGGER IF EXISTS "ticket_insert";
-DROP TRIGGER IF EXISTS "ticket_update";
 DROP TRIGGER IF EXISTS "ticket_chain";
 DROP TRIGGER IF EXISTS "ticket_delete";
 
@@ -158,7 +159,7 @@ FROM "v";
 DROP TABLE temp."fsm_moved";
 DROP TABLE temp."fsm_crc";
 
--- The table in its new form.
+-- The tables in their new form.
 PRAGMA legacy_alter_table = ON;
 CREATE TABLE "ticket_fsm_new" (
     "id" TEXT NOT NULL PRIMARY KEY,
@@ -213,7 +214,7 @@ CREATE TABLE "ticket_fsm_new" (
     CONSTRAINT "parked: owner is absent" CHECK ("state" <> 'parked' OR "owner" IS NULL),
     CONSTRAINT "parked: due is absent" CHECK ("state" <> 'parked' OR "due" IS NULL)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO "ticket_fsm_new" ("id", "state", "rev", "created_at", "updated_at", "number", "queue", "priority", "owner", "due", "note", "place", "tries", "tags", "rating", "weight", "loud", "kind", "desk", "since", "extra", "watchers", "reminders")
+INSERT INTO "ticket_fsm_new" ("id", "state", "rev", "created_at", "updated_at", "number", "queue", "priority", "owner", "due", "note", "place", "tries", "tags", "watchers", "reminders", "_chain")
 SELECT "id",
     CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END,
     "rev" + ("state" IN ('on_hold')),
@@ -228,184 +229,18 @@ SELECT "id",
     "place",
     "tries",
     "tags",
-    NULL,
-    5,
-    1,
-    'question',
-    'it''s "the" desk',
-    1769857200500000,
-    '{"a":["''",null]}',
     '[]',
+    0,
     0
 FROM "ticket";
 DROP TABLE "ticket";
 ALTER TABLE "ticket_fsm_new" RENAME TO "ticket";
 PRAGMA legacy_alter_table = OFF;
 
--- Which specification each machine's tables were made for.
-CREATE TABLE IF NOT EXISTS "fsm_meta" (
-    "machine" TEXT NOT NULL PRIMARY KEY,
-    "version" INTEGER NOT NULL,
-    "hash" TEXT NOT NULL,
-    "enforce" TEXT NOT NULL,
-    "dialect" TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
-
--- One row per Ticket.
--- States: open, held, parked; terminal: solved.
-CREATE TABLE IF NOT EXISTS "ticket" (
-    "id" TEXT NOT NULL PRIMARY KEY,
-    "state" TEXT NOT NULL,
-    "rev" INTEGER NOT NULL,
-    "created_at" INTEGER NOT NULL,
-    "updated_at" INTEGER NOT NULL,
-    "number" INTEGER NOT NULL,
-    "queue" TEXT NOT NULL,
-    "priority" TEXT NOT NULL,
-    "owner" TEXT,
-    "due" INTEGER,
-    "note" TEXT,
-    "place" TEXT NOT NULL,
-    "tries" INTEGER NOT NULL,
-    "tags" TEXT NOT NULL,
-    "rating" INTEGER,
-    "weight" INTEGER NOT NULL DEFAULT 5,
-    "loud" INTEGER NOT NULL DEFAULT 1,
-    "kind" TEXT NOT NULL DEFAULT 'question',
-    "desk" TEXT NOT NULL DEFAULT 'it''s "the" desk',
-    "since" INTEGER NOT NULL DEFAULT 1769857200500000,
-    "extra" TEXT NOT NULL DEFAULT '{"a":["''",null]}',
-    "watchers" TEXT NOT NULL,
-    "reminders" INTEGER NOT NULL,
-    -- that of the record's last event, for the engine alone; 0: the log has
-    -- it
-    "_chain" INTEGER NOT NULL DEFAULT 0,
-    CONSTRAINT "id is not empty" CHECK ("id" <> ''),
-    CONSTRAINT "state is known" CHECK ("state" IN ('open', 'taken', 'solved', 'parked')),
-    CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
-    CONSTRAINT "count is a number of a sequence" CHECK ("number" >= 1),
-    CONSTRAINT "queue is from 1 to 40 characters long" CHECK (length("queue") BETWEEN 1 AND 40),
-    CONSTRAINT "priority is a known word" CHECK ("priority" IN ('low', 'high', 'urgent')),
-    CONSTRAINT "tries is a count" CHECK ("tries" >= 0),
-    CONSTRAINT "tags is a set" CHECK ((json_valid("tags") AND json_type("tags") = 'array')),
-    CONSTRAINT "rating is from 1 to 5" CHECK ("rating" BETWEEN 1 AND 5),
-    CONSTRAINT "weight is from 1 to 9" CHECK ("weight" BETWEEN 1 AND 9),
-    CONSTRAINT "loud is true or false" CHECK ("loud" IN (0, 1)),
-    CONSTRAINT "kind is a known word" CHECK ("kind" IN ('question', 'fault')),
-    CONSTRAINT "extra is JSON" CHECK (json_valid(coalesce("extra", 'null'))),
-    CONSTRAINT "watchers is a set" CHECK ((json_valid("watchers") AND json_type("watchers") = 'array')),
-    CONSTRAINT "reminders is a count" CHECK ("reminders" >= 0),
-    CONSTRAINT "invariant: reminders <= 3" CHECK ("reminders" <= 3),
-    CONSTRAINT "open: owner is absent" CHECK ("state" <> 'open' OR "owner" IS NULL),
-    CONSTRAINT "open: due is absent" CHECK ("state" <> 'open' OR "due" IS NULL),
-    CONSTRAINT "held: owner is present" CHECK ("state" <> 'taken' OR "owner" IS NOT NULL),
-    CONSTRAINT "held: due is present" CHECK ("state" <> 'taken' OR "due" IS NOT NULL),
-    CONSTRAINT "held: tries >= 1" CHECK ("state" <> 'taken' OR "tries" >= 1),
-    CONSTRAINT "solved: answer is present" CHECK ("state" <> 'solved' OR "note" IS NOT NULL),
-    CONSTRAINT "solved: tries >= 1" CHECK ("state" <> 'solved' OR "tries" >= 1),
-    CONSTRAINT "parked: owner is absent" CHECK ("state" <> 'parked' OR "owner" IS NULL),
-    CONSTRAINT "parked: due is absent" CHECK ("state" <> 'parked' OR "due" IS NULL)
-) STRICT, WITHOUT ROWID;
-
--- The log, append-only: one event per revision (n = 0), and the calls that
--- were recorded only (n = 1, 2, ...) at the revision they found.
-CREATE TABLE IF NOT EXISTS "ticket_events" (
-    -- the order of the commits; a place is never given again
-    "seq" INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
-    "id" TEXT NOT NULL,
-    "rev" INTEGER NOT NULL,
-    "n" INTEGER NOT NULL,
-    "operation" TEXT NOT NULL,
-    "name" TEXT NOT NULL,
-    -- null: the creation
-    "from_state" TEXT,
-    "to_state" TEXT NOT NULL,
-    "occurred_at" INTEGER NOT NULL,
-    "actor" TEXT NOT NULL,
-    "reason" TEXT NOT NULL,
-    -- null: a call without one, or a step that another operation leads to
-    "request_id" TEXT,
-    -- -1: the request belongs to the record; else to the machine, and this is
-    -- its index in a batch
-    "request_n" INTEGER NOT NULL,
-    "fingerprint" TEXT NOT NULL,
-    "labels" TEXT,
-    "inputs" TEXT,
-    -- the new values of the changed fields; of a set, the added members
-    "changes" TEXT,
-    -- all fields, at revision 1 and every 64th
-    "image" TEXT,
-    -- of the specification
-    "version" INTEGER NOT NULL,
-    -- the operation that led to this one
-    "cause" TEXT,
-    -- the guard that failed, when the call was recorded only for that
-    "guard" TEXT,
-    -- CRC-32C over the event
-    "checksum" INTEGER NOT NULL,
-    -- over the sums of this event and all before it; see Event.Chain
-    "chain" INTEGER NOT NULL DEFAULT 0,
-    CONSTRAINT "ticket_events_revision" UNIQUE ("id", "rev", "n"),
-    CONSTRAINT "seq is at least 1" CHECK ("seq" >= 1),
-    CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
-    CONSTRAINT "n is a count" CHECK ("n" >= 0),
-    CONSTRAINT "revision 1 is the creation" CHECK ("n" > 0 OR ("rev" = 1) = ("from_state" IS NULL)),
-    CONSTRAINT "a recorded call moves nothing" CHECK ("n" = 0 OR "from_state" IS NOT NULL AND "from_state" = "to_state"),
-    CONSTRAINT "request_id is not empty" CHECK ("request_id" <> ''),
-    CONSTRAINT "request_n is an index" CHECK ("request_n" >= -1)
-) STRICT;
-
--- A request id is used once: in its record, or in the machine.
-CREATE UNIQUE INDEX IF NOT EXISTS "ticket_events_request" ON "ticket_events" ("id", "request_id")
-    WHERE "request_id" IS NOT NULL;
-CREATE UNIQUE INDEX IF NOT EXISTS "ticket_events_batch" ON "ticket_events" ("request_id", "request_n")
-    WHERE "request_n" >= 0;
-
--- What is left of records that were removed.
-CREATE INDEX IF NOT EXISTS "ticket_events_purged" ON "ticket_events" ("id") WHERE "operation" = '__purge';
-
--- Effects that wait for being performed.
-CREATE TABLE IF NOT EXISTS "ticket_outbox" (
-    "id" TEXT NOT NULL,
-    -- the revision whose commit asked for it
-    "rev" INTEGER NOT NULL,
-    -- of what it asked for, 0 for the first
-    "n" INTEGER NOT NULL,
-    "effect" TEXT NOT NULL,
-    -- the effect's idempotency key
-    "key" TEXT NOT NULL,
-    "attempts" INTEGER NOT NULL,
-    "due" INTEGER NOT NULL,
-    "last_error" TEXT NOT NULL,
-    PRIMARY KEY ("id", "rev", "n"),
-    CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
-) STRICT, WITHOUT ROWID;
--- What is due of an effect: what was not tried yet, and what was
-DROP INDEX IF EXISTS "ticket_outbox_due";
-CREATE INDEX IF NOT EXISTS "ticket_outbox_fresh" ON "ticket_outbox" ("effect", "due", "id", "rev", "n") WHERE "attempts" = 0;
-CREATE INDEX IF NOT EXISTS "ticket_outbox_again" ON "ticket_outbox" ("effect", "due", "id", "rev", "n") WHERE "attempts" > 0;
-
--- One row per group of records that a rule looks at together: it is locked
--- while the rule is decided, and holds the last number of a sequence.
-CREATE TABLE IF NOT EXISTS "ticket_groups" (
-    -- of the guard or the sequence
-    "name" TEXT NOT NULL,
-    -- the group's values as a JSON array
-    "key" TEXT NOT NULL,
-    "number" INTEGER NOT NULL,
-    PRIMARY KEY ("name", "key")
-) STRICT, WITHOUT ROWID;
-
--- Rules across records: a record in which one of the fields is absent never
--- collides.
+-- What belongs to them.
 CREATE UNIQUE INDEX IF NOT EXISTS "ticket_unique_one_number" ON "ticket" ("queue", "number") WHERE "state" IN ('open', 'taken');
 CREATE UNIQUE INDEX IF NOT EXISTS "ticket_unique_sequence_count" ON "ticket" ("queue", "number");
-
--- What queries look for.
 CREATE INDEX IF NOT EXISTS "ticket_state" ON "ticket" ("state", "id");
-
--- The Desk of each group of ticket records, computed from them: the first
--- rule that holds wins.
 CREATE VIEW IF NOT EXISTS "ticket_desk" AS
 SELECT
     "queue",
@@ -416,17 +251,11 @@ SELECT
     END AS "state"
 FROM "ticket"
 GROUP BY "queue";
-
 CREATE TRIGGER IF NOT EXISTS "ticket_unchained" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "number", "queue", "priority", "owner", "due", "note", "place", "tries", "tags", "rating", "weight", "loud", "kind", "desk", "since", "extra", "watchers", "reminders" ON "ticket"
 WHEN NEW._chain = OLD._chain AND NEW._chain <> 0
 BEGIN
     UPDATE "ticket" SET "_chain" = 0 WHERE "id" = NEW."id";
 END;
-
--- What a CHECK cannot say. INSERT OR REPLACE and UPDATE OR REPLACE would
--- delete rows without asking any trigger, so a row that is in the way is
--- refused here.
-
 CREATE TRIGGER IF NOT EXISTS "ticket_insert_keeps" BEFORE INSERT ON "ticket"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: ticket: the id is taken')
@@ -437,7 +266,6 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: ticket: the unique rule sequence_count is taken')
     WHERE EXISTS (SELECT 1 FROM "ticket" WHERE "queue" = NEW."queue" AND "number" = NEW."number");
 END;
-
 CREATE TRIGGER IF NOT EXISTS "ticket_update_keeps" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "number", "queue", "priority", "owner", "due", "note", "place", "tries", "tags", "rating", "weight", "loud", "kind", "desk", "since", "extra", "watchers", "reminders" ON "ticket"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: ticket: the id never changes')
@@ -450,7 +278,6 @@ BEGIN
     WHERE (NEW."queue" IS NOT OLD."queue" OR NEW."number" IS NOT OLD."number")
       AND EXISTS (SELECT 1 FROM "ticket" WHERE "queue" = NEW."queue" AND "number" = NEW."number");
 END;
-
 CREATE TRIGGER IF NOT EXISTS "ticket_insert_sets" BEFORE INSERT ON "ticket"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: ticket: tags is not a sorted set of strings')
@@ -462,7 +289,6 @@ BEGIN
         OR (SELECT json_group_array(value) FROM (SELECT value FROM json_each(NEW."watchers") ORDER BY key))
         IS NOT (SELECT json_group_array(value) FROM (SELECT DISTINCT value FROM (SELECT value FROM json_each(NEW."watchers")) ORDER BY value)));
 END;
-
 CREATE TRIGGER IF NOT EXISTS "ticket_update_sets" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "number", "queue", "priority", "owner", "due", "note", "place", "tries", "tags", "rating", "weight", "loud", "kind", "desk", "since", "extra", "watchers", "reminders" ON "ticket"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: ticket: tags is not a sorted set of strings')
@@ -476,7 +302,6 @@ BEGIN
         OR (SELECT json_group_array(value) FROM (SELECT value FROM json_each(NEW."watchers") ORDER BY key))
         IS NOT (SELECT json_group_array(value) FROM (SELECT DISTINCT value FROM (SELECT value FROM json_each(NEW."watchers")) ORDER BY value)));
 END;
-
 CREATE TRIGGER IF NOT EXISTS "ticket_events_insert_keeps" BEFORE INSERT ON "ticket_events"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: ticket: the event is in the log already')
@@ -488,7 +313,6 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: ticket: the request id stands in the log already')
     WHERE EXISTS (SELECT 1 FROM "ticket_events" WHERE "request_id" = NEW."request_id" AND "request_n" = NEW."request_n" AND "request_n" >= 0);
 END;
-
 CREATE TRIGGER IF NOT EXISTS "ticket_events_update" BEFORE UPDATE ON "ticket_events"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: ticket: the log is append-only: an event never changes')
@@ -536,7 +360,6 @@ BEGIN
       AND NEW."chain" IS OLD."chain"
       AND NEW."seq" IS OLD."seq");
 END;
-
 CREATE TRIGGER IF NOT EXISTS "ticket_events_delete" BEFORE DELETE ON "ticket_events"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: ticket: the log is append-only: an event is never deleted')
@@ -549,14 +372,6 @@ BEGIN
           OR NOT EXISTS (SELECT 1 FROM "ticket_events" AS o WHERE o."id" = OLD."id" AND (o."rev" <> OLD."rev" OR o."n" <> OLD."n"))))
       AND NOT EXISTS (SELECT 1 FROM "ticket" AS r WHERE r."id" = OLD."id"));
 END;
-
--- The triggers of a move stand aside where the engine writes: it moves the
--- chain with the revision. A record moves as the machine says, one revision
--- at a time. The event of a revision is written first, then the row, which is
--- refused without it. (SQLite cannot look at the end of a transaction: an
--- event that is forged without its row is found by the audit, and no row can
--- follow it.)
-
 CREATE TRIGGER IF NOT EXISTS "ticket_events_insert" BEFORE INSERT ON "ticket_events"
 WHEN NEW.chain = 0 OR NEW.n > 0
 BEGIN
@@ -589,7 +404,6 @@ BEGIN
     WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = NEW."n" - 1);
 END;
-
 CREATE TRIGGER IF NOT EXISTS "ticket_insert" BEFORE INSERT ON "ticket"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: ticket: a record begins in open')
@@ -598,7 +412,6 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: ticket: a record needs the event of its creation')
     WHERE NOT EXISTS (SELECT 1 FROM "ticket_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from_state" IS NULL AND "to_state" = NEW."state" AND "operation" <> '__purged' AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "ticket_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."checksum") % 4294967296));
 END;
-
 CREATE TRIGGER IF NOT EXISTS "ticket_update" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "number", "queue", "priority", "owner", "due", "note", "place", "tries", "tags", "rating", "weight", "loud", "kind", "desk", "since", "extra", "watchers", "reminders" ON "ticket"
 WHEN NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1
 BEGIN
@@ -682,19 +495,16 @@ BEGIN
     WHERE NEW."reminders" IS NOT OLD."reminders"
       AND NOT EXISTS (SELECT 1 FROM "ticket_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('remind'));
 END;
-
 CREATE TRIGGER IF NOT EXISTS "ticket_chain" BEFORE UPDATE OF "_chain" ON "ticket"
 WHEN NEW._chain NOT IN (OLD._chain, 0) AND NEW.rev = OLD.rev
 BEGIN
     SELECT RAISE(ABORT, 'fsm: ticket: the chain moves with the revision only');
 END;
-
 CREATE TRIGGER IF NOT EXISTS "ticket_delete" BEFORE DELETE ON "ticket"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: ticket: a record is never deleted')
     WHERE OLD."state" NOT IN ('solved') OR NOT EXISTS (SELECT 1 FROM (SELECT p."operation", p."rev", p."n" FROM "ticket_events" AS p WHERE p."id" = OLD."id" ORDER BY p."rev" DESC, p."n" DESC LIMIT 1) AS newest WHERE newest."operation" = '__purge' AND newest."n" > 0 AND newest."rev" = OLD."rev");
 END;
-
 
 -- What others have made goes on.
 SAVEPOINT "fsm_probe";
@@ -702,12 +512,144 @@ CREATE TABLE "fsm_probe" ("a");
 ALTER TABLE "fsm_probe" RENAME TO "fsm_probed";
 ROLLBACK TO "fsm_probe";
 RELEASE "fsm_probe";
-SELECT json_extract('{}', 'fsm: ticket: ' || 'the row ' || coalesce("row", '') || ' of the table "' || "table" || '" would refer to no record' || '; nothing was changed')
+SELECT json_extract('{}', 'fsm: ticket: ' || 'the ' || 'table' || ' "' || "table" || '" ' || 'has a row that would refer to no record' || '; nothing was changed')
 FROM (SELECT DISTINCT m."name" AS "table", c."rowid" AS "row", c."fkid" AS "key"
 FROM sqlite_master AS m, pragma_foreign_key_list(m."name") AS f, pragma_foreign_key_check(m."name") AS c
-WHERE m."type" = 'table' AND lower(f."table") = 'ticket'
+WHERE m."type" = 'table' AND lower(f."table") IN ('ticket', 'ticket_events', 'ticket_outbox', 'ticket_groups')
 EXCEPT SELECT * FROM temp."fsm_dangling") LIMIT 1;
 DROP TABLE temp."fsm_dangling";
+
+-- Whose is what, for later versions.
+CREATE TABLE IF NOT EXISTS "fsm_made" (
+    "machine" TEXT NOT NULL PRIMARY KEY,
+    "hash" TEXT NOT NULL,
+    "schema" TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT OR REPLACE INTO "fsm_made" ("machine", "hash", "schema")
+SELECT 'ticket', 'cd80e80d9974cea0160a7f01df9f574f4d7ab4bb0ec520caf08e3f71c8d16b62', 'CREATE TABLE IF NOT EXISTS "ticket" (
+    "id" TEXT NOT NULL PRIMARY KEY,
+    "state" TEXT NOT NULL,
+    "rev" INTEGER NOT NULL,
+    "created_at" INTEGER NOT NULL,
+    "updated_at" INTEGER NOT NULL,
+    "number" INTEGER NOT NULL,
+    "queue" TEXT NOT NULL,
+    "priority" TEXT NOT NULL,
+    "owner" TEXT,
+    "due" INTEGER,
+    "note" TEXT,
+    "place" TEXT NOT NULL,
+    "tries" INTEGER NOT NULL,
+    "tags" TEXT NOT NULL,
+    "rating" INTEGER,
+    "weight" INTEGER NOT NULL DEFAULT 5,
+    "loud" INTEGER NOT NULL DEFAULT 1,
+    "kind" TEXT NOT NULL DEFAULT ''question'',
+    "desk" TEXT NOT NULL DEFAULT ''it''''s "the" desk'',
+    "since" INTEGER NOT NULL DEFAULT 1769857200500000,
+    "extra" TEXT NOT NULL DEFAULT ''{"a":["''''",null]}'',
+    "watchers" TEXT NOT NULL,
+    "reminders" INTEGER NOT NULL,
+    -- that of the record''s last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" INTEGER NOT NULL DEFAULT 0,
+    CONSTRAINT "id is not empty" CHECK ("id" <> ''''),
+    CONSTRAINT "state is known" CHECK ("state" IN (''open'', ''taken'', ''solved'', ''parked'')),
+    CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
+    CONSTRAINT "count is a number of a sequence" CHECK ("number" >= 1),
+    CONSTRAINT "queue is from 1 to 40 characters long" CHECK (length("queue") BETWEEN 1 AND 40),
+    CONSTRAINT "priority is a known word" CHECK ("priority" IN (''low'', ''high'', ''urgent'')),
+    CONSTRAINT "tries is a count" CHECK ("tries" >= 0),
+    CONSTRAINT "tags is a set" CHECK ((json_valid("tags") AND json_type("tags") = ''array'')),
+    CONSTRAINT "rating is from 1 to 5" CHECK ("rating" BETWEEN 1 AND 5),
+    CONSTRAINT "weight is from 1 to 9" CHECK ("weight" BETWEEN 1 AND 9),
+    CONSTRAINT "loud is true or false" CHECK ("loud" IN (0, 1)),
+    CONSTRAINT "kind is a known word" CHECK ("kind" IN (''question'', ''fault'')),
+    CONSTRAINT "extra is JSON" CHECK (json_valid(coalesce("extra", ''null''))),
+    CONSTRAINT "watchers is a set" CHECK ((json_valid("watchers") AND json_type("watchers") = ''array'')),
+    CONSTRAINT "reminders is a count" CHECK ("reminders" >= 0),
+    CONSTRAINT "invariant: reminders <= 3" CHECK ("reminders" <= 3),
+    CONSTRAINT "open: owner is absent" CHECK ("state" <> ''open'' OR "owner" IS NULL),
+    CONSTRAINT "open: due is absent" CHECK ("state" <> ''open'' OR "due" IS NULL),
+    CONSTRAINT "held: owner is present" CHECK ("state" <> ''taken'' OR "owner" IS NOT NULL),
+    CONSTRAINT "held: due is present" CHECK ("state" <> ''taken'' OR "due" IS NOT NULL),
+    CONSTRAINT "held: tries >= 1" CHECK ("state" <> ''taken'' OR "tries" >= 1),
+    CONSTRAINT "solved: answer is present" CHECK ("state" <> ''solved'' OR "note" IS NOT NULL),
+    CONSTRAINT "solved: tries >= 1" CHECK ("state" <> ''solved'' OR "tries" >= 1),
+    CONSTRAINT "parked: owner is absent" CHECK ("state" <> ''parked'' OR "owner" IS NULL),
+    CONSTRAINT "parked: due is absent" CHECK ("state" <> ''parked'' OR "due" IS NULL)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS "ticket_events" (
+    -- the order of the commits; a place is never given again
+    "seq" INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+    "id" TEXT NOT NULL,
+    "rev" INTEGER NOT NULL,
+    "n" INTEGER NOT NULL,
+    "operation" TEXT NOT NULL,
+    "name" TEXT NOT NULL,
+    -- null: the creation
+    "from_state" TEXT,
+    "to_state" TEXT NOT NULL,
+    "occurred_at" INTEGER NOT NULL,
+    "actor" TEXT NOT NULL,
+    "reason" TEXT NOT NULL,
+    -- null: a call without one, or a step that another operation leads to
+    "request_id" TEXT,
+    -- -1: the request belongs to the record; else to the machine, and this is
+    -- its index in a batch
+    "request_n" INTEGER NOT NULL,
+    "fingerprint" TEXT NOT NULL,
+    "labels" TEXT,
+    "inputs" TEXT,
+    -- the new values of the changed fields; of a set, the added members
+    "changes" TEXT,
+    -- all fields, at revision 1 and every 64th
+    "image" TEXT,
+    -- of the specification
+    "version" INTEGER NOT NULL,
+    -- the operation that led to this one
+    "cause" TEXT,
+    -- the guard that failed, when the call was recorded only for that
+    "guard" TEXT,
+    -- CRC-32C over the event
+    "checksum" INTEGER NOT NULL,
+    -- over the sums of this event and all before it; see Event.Chain
+    "chain" INTEGER NOT NULL DEFAULT 0,
+    CONSTRAINT "ticket_events_revision" UNIQUE ("id", "rev", "n"),
+    CONSTRAINT "seq is at least 1" CHECK ("seq" >= 1),
+    CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
+    CONSTRAINT "n is a count" CHECK ("n" >= 0),
+    CONSTRAINT "revision 1 is the creation" CHECK ("n" > 0 OR ("rev" = 1) = ("from_state" IS NULL)),
+    CONSTRAINT "a recorded call moves nothing" CHECK ("n" = 0 OR "from_state" IS NOT NULL AND "from_state" = "to_state"),
+    CONSTRAINT "request_id is not empty" CHECK ("request_id" <> ''''),
+    CONSTRAINT "request_n is an index" CHECK ("request_n" >= -1)
+) STRICT;
+CREATE TABLE IF NOT EXISTS "ticket_outbox" (
+    "id" TEXT NOT NULL,
+    -- the revision whose commit asked for it
+    "rev" INTEGER NOT NULL,
+    -- of what it asked for, 0 for the first
+    "n" INTEGER NOT NULL,
+    "effect" TEXT NOT NULL,
+    -- the effect''s idempotency key
+    "key" TEXT NOT NULL,
+    "attempts" INTEGER NOT NULL,
+    "due" INTEGER NOT NULL,
+    "last_error" TEXT NOT NULL,
+    PRIMARY KEY ("id", "rev", "n"),
+    CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS "ticket_groups" (
+    -- of the guard or the sequence
+    "name" TEXT NOT NULL,
+    -- the group''s values as a JSON array
+    "key" TEXT NOT NULL,
+    "number" INTEGER NOT NULL,
+    PRIMARY KEY ("name", "key")
+) STRICT, WITHOUT ROWID;
+' || coalesce(group_concat("sql" || ';', char(10)), '') FROM sqlite_master
+WHERE "name" IN ('ticket_events_request', 'ticket_events_batch', 'ticket_events_purged', 'ticket_outbox_fresh', 'ticket_outbox_again', 'ticket_unique_one_number', 'ticket_unique_sequence_count', 'ticket_state', 'ticket_desk', 'ticket_unchained', 'ticket_insert_keeps', 'ticket_update_keeps', 'ticket_insert_sets', 'ticket_update_sets', 'ticket_events_insert_keeps', 'ticket_events_update', 'ticket_events_delete', 'ticket_events_insert', 'ticket_insert', 'ticket_update', 'ticket_chain', 'ticket_delete', '');
+
 UPDATE "fsm_meta" SET "version" = 2, "hash" = 'cd80e80d9974cea0160a7f01df9f574f4d7ab4bb0ec520caf08e3f71c8d16b62' WHERE "machine" = 'ticket';
 
 -- Which earlier versions may be open beside this one.
