@@ -72,6 +72,9 @@ var schema = &driver.Schema{
 		{Name: "next.fetch", Columns: []string{"queue"}, Order: []driver.Order{{Column: "priority"}, {Column: "scheduled_at"}}, States: []string{"available"}},
 		{Name: "due.rescue", Order: []driver.Order{{Column: "attempted_at"}}, States: []string{"executing"}},
 	},
+	Parkings: []driver.Parking{
+		{Column: "_parked_fetch"},
+	},
 	Worked: []driver.WorkedColumn{
 		{Name: "_in_available", States: []string{"available"}},
 		{Name: "_in_scheduled_or_retryable", States: []string{"scheduled", "retryable"}},
@@ -329,9 +332,7 @@ var (
 		NeedActor: true,
 		Picks:     true,
 		Order:     []driver.Order{{Column: "priority"}, {Column: "scheduled_at"}},
-		Parking: &driver.Parking{
-			Column: "_parked_fetch",
-		},
+		Parking:   &schema.Parkings[0],
 		Own: func(j *Job) bool {
 			return j.Attempt < j.MaxAttempts
 		},

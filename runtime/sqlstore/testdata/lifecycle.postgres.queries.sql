@@ -317,6 +317,13 @@ SELECT "number" FROM "lifecycle_groups" WHERE "name" = $1 AND "key" = $2;
 -- name: put_number
 INSERT INTO "lifecycle_groups" ("name", "key", "number") VALUES ($1, $2, $3) ON CONFLICT ("name", "key") DO UPDATE SET "number" = excluded."number";
 
+-- name: leave_notes
+INSERT INTO "lifecycle_groups" ("name", "key", "number") SELECT v.name, v.key, 0
+FROM json_to_recordset($1::text::json) AS v(name text, key text) WHERE true ON CONFLICT DO NOTHING;
+
+-- name: remove_note
+DELETE FROM "lifecycle_groups" WHERE "name" = $1 AND "key" = $2 AND true;
+
 -- name: restore
 UPDATE "lifecycle" SET "_chain" = 0, "state" = $2, "rev" = $3, "created_at" = $4, "updated_at" = $5, "dedupe_key" = $6, "payload" = $7, "owner" = $8, "lease" = $9, "result" = $10, "error" = $11, "queued_at" = $12, "attempt" = $13 WHERE "id" = $1 AND true;
 

@@ -70,6 +70,14 @@ var schema = &driver.Schema{
 		{Name: "lookup.in_room", Columns: []string{"room", "kind"}, Order: []driver.Order{{Column: "rank", Descending: true}, {Column: "ready"}}, States: []string{"held", "free"}},
 		{Name: "lookup.had_by", Columns: []string{"holder"}},
 	},
+	Parkings: []driver.Parking{
+		{Column: "_parked_take", Due: []driver.Cond{{Column: "ready", Op: driver.OpLe, Now: true}}, Rules: []driver.ParkRule{
+			{Note: "_parked_take:room_empty", States: []string{"held"}, Than: 1, Columns: []string{"room"}},
+			{Note: "_parked_take:few_at_all", States: []string{"held"}, Than: 10, Columns: []string{"floor"}},
+		}},
+		{Column: "_parked_hand_over"},
+		{Column: "_parked_drop"},
+	},
 	Worked: []driver.WorkedColumn{
 		{Name: "_open", States: []string{"free", "held"}},
 		{Name: "_in_held", States: []string{"held"}},
@@ -375,14 +383,7 @@ var (
 		NeedActor: true,
 		Picks:     true,
 		Order:     []driver.Order{{Column: "rank", Descending: true}, {Column: "ready"}},
-		Parking: &driver.Parking{
-			Column: "_parked_take",
-			Due:    []driver.Cond{{Column: "ready", Op: driver.OpLe, Now: true}},
-			Rules: []driver.ParkRule{
-				{Note: "_parked_take:room_empty", States: []string{"held"}, Than: 1, Columns: []string{"room"}},
-				{Note: "_parked_take:few_at_all", States: []string{"held"}, Than: 10, Columns: []string{"floor"}},
-			},
-		},
+		Parking:   &schema.Parkings[0],
 		Own: func(j *Slot) bool {
 			return j.Floor.Present()
 		},
@@ -403,9 +404,7 @@ var (
 		NeedActor: true,
 		Picks:     true,
 		Order:     []driver.Order{{Column: "number"}},
-		Parking: &driver.Parking{
-			Column: "_parked_hand_over",
-		},
+		Parking:   &schema.Parkings[1],
 		Own: func(j *Slot) bool {
 			return j.Rank >= 0 && j.Rank >= 1
 		},
@@ -413,12 +412,10 @@ var (
 
 	opDrop = &fsmimpl.Operation[Slot]{
 		Name: "drop", Stored: "drop", Event: "drop", By: fsmimpl.BySystem,
-		From:  []string{"free", "held"},
-		Moves: []fsmimpl.Move{{From: "free", To: "gone"}, {From: "held", To: "gone"}},
-		Picks: true,
-		Parking: &driver.Parking{
-			Column: "_parked_drop",
-		},
+		From:    []string{"free", "held"},
+		Moves:   []fsmimpl.Move{{From: "free", To: "gone"}, {From: "held", To: "gone"}},
+		Picks:   true,
+		Parking: &schema.Parkings[2],
 		Own: func(j *Slot) bool {
 			return j.Rank < j.Number
 		},

@@ -52,6 +52,11 @@ var schema = &driver.Schema{
 	Indexes: []driver.Index{
 		{Name: "next.take", Order: []driver.Order{{Column: "priority", Descending: true}}, States: []string{"fresh"}},
 	},
+	Parkings: []driver.Parking{
+		{Column: "_parked_take", Rules: []driver.ParkRule{
+			{Note: "_parked_take:free", States: []string{"busy"}, Than: 1, Columns: []string{"line"}},
+		}},
+	},
 	Worked: []driver.WorkedColumn{
 		{Name: "_open", States: []string{"fresh", "busy"}},
 		{Name: "_in_busy", States: []string{"busy"}},
@@ -240,12 +245,7 @@ var (
 		NeedActor: true,
 		Picks:     true,
 		Order:     []driver.Order{{Column: "priority", Descending: true}},
-		Parking: &driver.Parking{
-			Column: "_parked_take",
-			Rules: []driver.ParkRule{
-				{Note: "_parked_take:free", States: []string{"busy"}, Than: 1, Columns: []string{"line"}},
-			},
-		},
+		Parking:   &schema.Parkings[0],
 		Own: func(j *Pick) bool {
 			return !j.ReadyAt.Present()
 		},

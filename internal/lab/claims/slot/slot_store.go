@@ -61,6 +61,12 @@ var schema = &driver.Schema{
 		{Name: "next.claim", Order: []driver.Order{{Column: "rank"}, {Column: "floor", Descending: true}}, States: []string{"queued"}},
 		{Name: "peers.few", Columns: []string{"lane"}, States: []string{"running"}},
 	},
+	Parkings: []driver.Parking{
+		{Column: "_parked_claim", Due: []driver.Cond{{Column: "ready_at", Op: driver.OpLe, Now: true}}, Rules: []driver.ParkRule{
+			{Note: "_parked_claim:few", States: []string{"running"}, Than: 2, Columns: []string{"lane"}},
+			{Note: "_parked_claim:one_key", States: []string{"running"}, Than: 1, Columns: []string{"key"}},
+		}},
+	},
 	Worked: []driver.WorkedColumn{
 		{Name: "_in_running", States: []string{"running"}},
 		{Name: "_in_queued", States: []string{"queued"}},
@@ -301,14 +307,7 @@ var (
 		NeedActor: true,
 		Picks:     true,
 		Order:     []driver.Order{{Column: "rank"}, {Column: "floor", Descending: true}},
-		Parking: &driver.Parking{
-			Column: "_parked_claim",
-			Due:    []driver.Cond{{Column: "ready_at", Op: driver.OpLe, Now: true}},
-			Rules: []driver.ParkRule{
-				{Note: "_parked_claim:few", States: []string{"running"}, Than: 2, Columns: []string{"lane"}},
-				{Note: "_parked_claim:one_key", States: []string{"running"}, Than: 1, Columns: []string{"key"}},
-			},
-		},
+		Parking:   &schema.Parkings[0],
 		Own: func(j *Slot) bool {
 			return j.Floor <= j.Rank && !j.Blocked
 		},
