@@ -29,6 +29,12 @@ func TestSQLitePreparesEachQuery(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, q := range list {
+			if q.Name == "make_versions" { // a roll-out does
+				if _, err := db.ExecContext(t.Context(), q.Text); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
 			rows, err := db.QueryContext(t.Context(), "EXPLAIN "+q.Text, make([]any, parameters(q.Text))...)
 			if err != nil {
 				t.Errorf("%s, %s: %v\n%s", s.Machine, q.Name, err, q.Text)

@@ -46,25 +46,24 @@ func (r *reader) Doubles(u *driver.UniqueRule, after string, limit int) ([]drive
 	return list, err
 }
 
+// lastID is behind all ids, which are shorter.
+var lastID = strings.Repeat("\U0010FFFF", driver.MaxID/4+1)
+
 // Loose returns the ids of rows that their log does not end with. One statement looks
 // at limit rows at most: a server ends one that takes long.
 func (r *reader) Loose(after string, limit int) ([]string, error) {
-	last := r.t.statement(`SELECT "id" FROM %s WHERE "id" > ? ORDER BY "id" LIMIT 1 OFFSET ?`, r.t.name)
-	text := `SELECT "id" FROM %[1]s AS r WHERE "id" > ?%[3]s AND (
-		NOT EXISTS (SELECT 1 FROM %[2]s AS e WHERE e."id" = r."id" AND e."rev" = r."rev" AND e."n" = 0 AND e."to_state" = r."state")
-		OR EXISTS (SELECT 1 FROM %[2]s AS e WHERE e."id" = r."id" AND e."rev" > r."rev" AND e."n" = 0)) ORDER BY "id"%[4]s`
 	most := unlimited(limit)
 	var loose []string
 	for {
-		end, err := r.ids(last, after, most-1)
+		end, err := r.ids(r.t.text("id_behind"), after, most-1)
 		if err != nil {
 			return nil, err
 		}
-		upTo, args := "", []any{after}
+		upTo := lastID
 		if len(end) > 0 {
-			upTo, args = ` AND "id" <= ?`, append(args, end[0])
+			upTo = end[0]
 		}
-		ids, err := r.ids(r.t.statement(text, r.t.name, r.t.part("_events"), upTo, r.t.dialect.limit("?")), append(args, most-int64(len(loose)))...)
+		ids, err := r.ids(r.t.text("loose"), after, upTo, most-int64(len(loose)))
 		loose = append(loose, ids...)
 		if err != nil || len(end) == 0 || int64(len(loose)) >= most {
 			return loose, err

@@ -63,7 +63,7 @@ func (t *table) meta(ctx context.Context, q querier) (*meta, error) {
 	if err != nil || !objects["fsm_meta"] {
 		return nil, err
 	}
-	rows, err := q.query(ctx, t.statement(`SELECT "version", "hash", "enforce", "dialect" FROM %s WHERE "machine" = ?`, t.dialect.qualified("fsm_meta")), t.schema.Machine)
+	rows, err := q.query(ctx, t.query("meta", nil), t.schema.Machine)
 	if err != nil {
 		return nil, err
 	}
@@ -271,9 +271,9 @@ func (t *table) note(ctx context.Context, q querier, m *meta) error {
 			return t.fault("note which specifications are open", err)
 		}
 	}
-	text := t.statement(`UPDATE %s SET "version" = ?, "hash" = ?, "enforce" = ?, "dialect" = ? WHERE "machine" = ?`, t.dialect.qualified("fsm_meta"))
+	text := t.query("change_meta", nil)
 	if m == nil {
-		text = t.statement(`INSERT INTO %s ("version", "hash", "enforce", "dialect", "machine") VALUES (?, ?, ?, ?, ?)`, t.dialect.qualified("fsm_meta"))
+		text = t.query("new_meta", nil)
 	}
 	res, err := q.exec(ctx, text, t.metaArgs()...)
 	if err != nil {
@@ -287,7 +287,7 @@ func (t *table) note(ctx context.Context, q querier, m *meta) error {
 }
 
 func (t *table) metaArgs() []any {
-	return []any{t.schema.Version, t.schema.Hash, t.enforce(), t.dialect.Name(), t.schema.Machine}
+	return []any{t.schema.Machine, t.schema.Version, t.schema.Hash, t.enforce(), t.dialect.Name()}
 }
 
 // unfit says why tables cannot become those of this specification.

@@ -91,7 +91,7 @@ func (s *session) stillFits(ctx context.Context, t *table) error {
 // stillOurs asks whether the tables are those of this specification, or of one beside
 // which it may work.
 func (t *table) stillOurs(ctx context.Context, s *session) error {
-	ours, err := integer(ctx, s, t.statement(`SELECT count(*) FROM "fsm_meta" WHERE "machine" = ? AND "hash" = ?`), t.schema.Machine, t.schema.Hash)
+	ours, err := integer(ctx, s, t.text("is_ours"), t.schema.Machine, t.schema.Hash)
 	switch {
 	case ours > 0:
 		return nil

@@ -88,7 +88,7 @@ func expanded(queries map[string]string, name string, names, made map[string]str
 func (t *table) query(name string, made map[string]string) string {
 	names := map[string]string{
 		"M": t.name, "M_events": t.part("_events"), "M_outbox": t.part("_outbox"), "M_groups": t.part("_groups"),
-		"M_text": literal(t.name), "EVENTS": literal(t.schema.Table + "_events"), "SAME": "true",
+		"M_text": literal(t.name), "META": t.dialect.qualified("fsm_meta"), "VERSIONS": t.dialect.qualified(versionsTable), "EVENTS": literal(t.schema.Table + "_events"), "SAME": "true",
 	}
 	all := map[string]string{"ROW": t.reads, "VALUES": t.mark() + "1", "SETS": ""}
 	const own = 5 // columns before those of the specification

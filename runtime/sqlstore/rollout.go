@@ -29,7 +29,7 @@ func (t *table) standing(ctx context.Context, q querier) (standing, error) {
 	if err != nil || !objects[versionsTable] {
 		return unheard, err
 	}
-	words, err := column(ctx, q, t.statement(`SELECT "standing" FROM %s WHERE "machine" = ? AND "hash" = ?`, t.dialect.qualified(versionsTable)), t.schema.Machine, t.schema.Hash)
+	words, err := column(ctx, q, t.query("standing", nil), t.schema.Machine, t.schema.Hash)
 	if err != nil || len(words) == 0 {
 		return unheard, err
 	}
@@ -84,34 +84,21 @@ func (t *table) succeed(ctx context.Context, q querier, m *meta) error {
 	if t.schema.Version <= m.version { // one that is being worked on, or a step back
 		return nil
 	}
-	text, integer := "TEXT", "INTEGER"
-	end := " STRICT"
-	if t.dialect.patience() > 0 {
-		text, integer, end = `text COLLATE "C"`, "bigint", ""
-	}
-	if _, err := q.exec(ctx, strings.NewReplacer("TEXT", text, "INTEGER", integer).Replace(`CREATE TABLE IF NOT EXISTS `+t.dialect.qualified(versionsTable)+` (
-    "machine" TEXT NOT NULL,
-    "hash" TEXT NOT NULL,
-    "version" INTEGER NOT NULL,
-    "standing" TEXT NOT NULL CHECK ("standing" IN ('open', 'retired')),
-    PRIMARY KEY ("machine", "hash")
-)`)+end); err != nil {
+	if _, err := q.exec(ctx, t.query("make_versions", nil)); err != nil {
 		return err
 	}
-	if _, err := q.exec(ctx, t.statement(`INSERT INTO %s ("machine", "hash", "version", "standing") VALUES (?, ?, ?, 'retired')
-		ON CONFLICT ("machine", "hash") DO UPDATE SET "standing" = 'retired'`, t.dialect.qualified(versionsTable)), t.schema.Machine, m.hash, m.version); err != nil {
+	if _, err := q.exec(ctx, t.query("retire", nil), t.schema.Machine, m.hash, m.version); err != nil {
 		return err
 	}
-	if _, err := q.exec(ctx, t.statement(`UPDATE %s SET "standing" = 'retired' WHERE "machine" = ?`, t.dialect.qualified(versionsTable)), t.schema.Machine); err != nil {
+	if _, err := q.exec(ctx, t.query("retire_all", nil), t.schema.Machine); err != nil {
 		return err
 	}
 	for _, s := range t.schema.Beside {
-		if _, err := q.exec(ctx, t.statement(`UPDATE %s SET "standing" = 'open' WHERE "machine" = ? AND "hash" = ?`, t.dialect.qualified(versionsTable)), t.schema.Machine, s.Hash); err != nil {
+		if _, err := q.exec(ctx, t.query("reopen", nil), t.schema.Machine, s.Hash); err != nil {
 			return err
 		}
 	}
-	// One that comes back is the tables' own again.
-	_, err := q.exec(ctx, t.statement(`DELETE FROM %s WHERE "machine" = ? AND "hash" = ?`, t.dialect.qualified(versionsTable)), t.schema.Machine, t.schema.Hash)
+	_, err := q.exec(ctx, t.query("remove_version", nil), t.schema.Machine, t.schema.Hash)
 	return err
 }
 
@@ -143,7 +130,7 @@ func (t *table) Retire(ctx context.Context) error {
 		if !objects[versionsTable] {
 			return nil
 		}
-		if _, err := q.exec(x.ctx, t.statement(`UPDATE %s SET "standing" = 'retired' WHERE "machine" = ?`, t.dialect.qualified(versionsTable)), t.schema.Machine); err != nil {
+		if _, err := q.exec(x.ctx, t.query("retire_all", nil), t.schema.Machine); err != nil {
 			return t.fault("retire the other specifications", err)
 		}
 		if err := t.endBeside(x.ctx, q); err != nil {

@@ -193,6 +193,48 @@ UPDATE {M} SET {PARKED} = NULL WHERE "id" = ?1
 UPDATE {M} SET {PARKED} = NULL WHERE {PARKED} IS NOT NULL
 
 ------------------------------------------------------------------------------------------------
+-- Which specification the tables are made for, and which others may work on them
+
+-- name: meta
+SELECT "version", "hash", "enforce", "dialect" FROM {META} WHERE "machine" = ?1
+
+-- name: is_ours
+SELECT count(*) FROM {META} WHERE "machine" = ?1 AND "hash" = ?2
+
+-- name: new_meta
+INSERT INTO {META} ("machine", "version", "hash", "enforce", "dialect") VALUES (?1, ?2, ?3, ?4, ?5)
+
+-- name: change_meta
+UPDATE {META} SET "version" = ?2, "hash" = ?3, "enforce" = ?4, "dialect" = ?5 WHERE "machine" = ?1
+
+-- name: make_versions
+CREATE TABLE IF NOT EXISTS {VERSIONS} (
+	"machine" TEXT NOT NULL,
+	"hash" TEXT NOT NULL,
+	"version" INTEGER NOT NULL,
+	"standing" TEXT NOT NULL CHECK ("standing" IN ('open', 'retired')),
+	PRIMARY KEY ("machine", "hash")
+) STRICT
+
+-- name: standing
+SELECT "standing" FROM {VERSIONS} WHERE "machine" = ?1 AND "hash" = ?2
+
+-- name: retire
+-- The version that the tables were made for.
+INSERT INTO {VERSIONS} ("machine", "hash", "version", "standing") VALUES (?1, ?2, ?3, 'retired')
+ON CONFLICT ("machine", "hash") DO UPDATE SET "standing" = 'retired'
+
+-- name: retire_all
+UPDATE {VERSIONS} SET "standing" = 'retired' WHERE "machine" = ?1
+
+-- name: reopen
+UPDATE {VERSIONS} SET "standing" = 'open' WHERE "machine" = ?1 AND "hash" = ?2
+
+-- name: remove_version
+-- One that comes back is the tables' own.
+DELETE FROM {VERSIONS} WHERE "machine" = ?1 AND "hash" = ?2
+
+------------------------------------------------------------------------------------------------
 -- Repair, purge, redaction. The store drops the triggers of the schema in the transaction and makes them again.
 
 -- name: restore
@@ -242,3 +284,14 @@ DELETE FROM {M_events} WHERE "id" = ?1
 -- Ids behind ?1 that have events, and no row.
 SELECT DISTINCT e."id" FROM {M_events} AS e WHERE e."id" > ?1 AND NOT EXISTS (SELECT 1 FROM {M} AS r WHERE r."id" = e."id")
 	AND NOT EXISTS (SELECT 1 FROM {M_events} AS p WHERE p."id" = e."id" AND p."operation" = '__purge' AND p."n" > 0) ORDER BY e."id" LIMIT ?2 + 0
+
+-- name: loose
+-- Rows behind ?1 and up to ?2 that their log does not end with; up to ?3 of them.
+SELECT "id" FROM {M} AS r WHERE "id" > ?1 AND "id" <= ?2 AND (
+	NOT EXISTS (SELECT 1 FROM {M_events} AS e WHERE e."id" = r."id" AND e."rev" = r."rev" AND e."n" = 0 AND e."to_state" = r."state")
+	OR EXISTS (SELECT 1 FROM {M_events} AS e WHERE e."id" = r."id" AND e."rev" > r."rev" AND e."n" = 0))
+ORDER BY "id" LIMIT ?3 + 0
+
+-- name: id_behind
+-- The id that stands ?2 rows behind ?1.
+SELECT "id" FROM {M} WHERE "id" > ?1 ORDER BY "id" LIMIT 1 OFFSET ?2

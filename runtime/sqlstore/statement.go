@@ -43,20 +43,6 @@ func (b *text) param() string {
 	return b.d.placeholder(b.n)
 }
 
-// statement replaces each ? of a format by the dialect's parameter.
-func (t *table) statement(format string, args ...any) string {
-	var b strings.Builder
-	n := 0
-	for part := range strings.SplitSeq(fmt.Sprintf(format, args...), "?") {
-		if n > 0 {
-			b.WriteString(t.dialect.placeholder(n))
-		}
-		b.WriteString(part)
-		n++
-	}
-	return b.String()
-}
-
 // build begins the texts of the tables that are known now.
 func (t *table) build() {
 	s := t.schema

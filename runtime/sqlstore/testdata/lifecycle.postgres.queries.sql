@@ -324,6 +324,43 @@ FROM json_to_recordset($1::text::json) AS v(name text, key text) WHERE true ON C
 -- name: remove_note
 DELETE FROM "lifecycle_groups" WHERE "name" = $1 AND "key" = $2 AND true;
 
+-- name: meta
+SELECT "version", "hash", "enforce", "dialect" FROM "fsm_meta" WHERE "machine" = $1;
+
+-- name: is_ours
+SELECT count(*) FROM "fsm_meta" WHERE "machine" = $1 AND "hash" = $2;
+
+-- name: new_meta
+INSERT INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect") VALUES ($1, $2, $3, $4, $5);
+
+-- name: change_meta
+UPDATE "fsm_meta" SET "version" = $2, "hash" = $3, "enforce" = $4, "dialect" = $5 WHERE "machine" = $1;
+
+-- name: make_versions
+CREATE TABLE IF NOT EXISTS "fsm_versions" (
+	"machine" text COLLATE "C" NOT NULL,
+	"hash" text COLLATE "C" NOT NULL,
+	"version" bigint NOT NULL,
+	"standing" text COLLATE "C" NOT NULL CHECK ("standing" IN ('open', 'retired')),
+	PRIMARY KEY ("machine", "hash")
+);
+
+-- name: standing
+SELECT "standing" FROM "fsm_versions" WHERE "machine" = $1 AND "hash" = $2;
+
+-- name: retire
+INSERT INTO "fsm_versions" ("machine", "hash", "version", "standing") VALUES ($1, $2, $3, 'retired')
+ON CONFLICT ("machine", "hash") DO UPDATE SET "standing" = 'retired';
+
+-- name: retire_all
+UPDATE "fsm_versions" SET "standing" = 'retired' WHERE "machine" = $1;
+
+-- name: reopen
+UPDATE "fsm_versions" SET "standing" = 'open' WHERE "machine" = $1 AND "hash" = $2;
+
+-- name: remove_version
+DELETE FROM "fsm_versions" WHERE "machine" = $1 AND "hash" = $2;
+
 -- name: restore
 UPDATE "lifecycle" SET "_chain" = 0, "state" = $2, "rev" = $3, "created_at" = $4, "updated_at" = $5, "dedupe_key" = $6, "payload" = $7, "owner" = $8, "lease" = $9, "result" = $10, "error" = $11, "queued_at" = $12, "attempt" = $13 WHERE "id" = $1 AND true;
 
@@ -365,4 +402,13 @@ DELETE FROM "lifecycle_events" WHERE "id" = $1 AND true;
 -- name: orphans
 SELECT DISTINCT e."id" FROM "lifecycle_events" AS e WHERE e."id" > $1 AND NOT EXISTS (SELECT 1 FROM "lifecycle" AS r WHERE r."id" = e."id")
 	AND NOT EXISTS (SELECT 1 FROM "lifecycle_events" AS p WHERE p."id" = e."id" AND p."operation" = '__purge' AND p."n" > 0) ORDER BY e."id" LIMIT $2;
+
+-- name: loose
+SELECT "id" FROM "lifecycle" AS r WHERE "id" > $1 AND "id" <= $2 AND (
+	NOT EXISTS (SELECT 1 FROM "lifecycle_events" AS e WHERE e."id" = r."id" AND e."rev" = r."rev" AND e."n" = 0 AND e."to_state" = r."state")
+	OR EXISTS (SELECT 1 FROM "lifecycle_events" AS e WHERE e."id" = r."id" AND e."rev" > r."rev" AND e."n" = 0))
+ORDER BY "id" LIMIT $3;
+
+-- name: id_behind
+SELECT "id" FROM "lifecycle" WHERE "id" > $1 ORDER BY "id" LIMIT 1 OFFSET $2;
 

@@ -166,6 +166,43 @@ INSERT INTO "main"."lifecycle_groups" ("name", "key", "number") VALUES (?1, ?2, 
 -- name: remove_note
 DELETE FROM "main"."lifecycle_groups" WHERE "name" = ?1 AND "key" = ?2;
 
+-- name: meta
+SELECT "version", "hash", "enforce", "dialect" FROM "main"."fsm_meta" WHERE "machine" = ?1;
+
+-- name: is_ours
+SELECT count(*) FROM "main"."fsm_meta" WHERE "machine" = ?1 AND "hash" = ?2;
+
+-- name: new_meta
+INSERT INTO "main"."fsm_meta" ("machine", "version", "hash", "enforce", "dialect") VALUES (?1, ?2, ?3, ?4, ?5);
+
+-- name: change_meta
+UPDATE "main"."fsm_meta" SET "version" = ?2, "hash" = ?3, "enforce" = ?4, "dialect" = ?5 WHERE "machine" = ?1;
+
+-- name: make_versions
+CREATE TABLE IF NOT EXISTS "main"."fsm_versions" (
+	"machine" TEXT NOT NULL,
+	"hash" TEXT NOT NULL,
+	"version" INTEGER NOT NULL,
+	"standing" TEXT NOT NULL CHECK ("standing" IN ('open', 'retired')),
+	PRIMARY KEY ("machine", "hash")
+) STRICT;
+
+-- name: standing
+SELECT "standing" FROM "main"."fsm_versions" WHERE "machine" = ?1 AND "hash" = ?2;
+
+-- name: retire
+INSERT INTO "main"."fsm_versions" ("machine", "hash", "version", "standing") VALUES (?1, ?2, ?3, 'retired')
+ON CONFLICT ("machine", "hash") DO UPDATE SET "standing" = 'retired';
+
+-- name: retire_all
+UPDATE "main"."fsm_versions" SET "standing" = 'retired' WHERE "machine" = ?1;
+
+-- name: reopen
+UPDATE "main"."fsm_versions" SET "standing" = 'open' WHERE "machine" = ?1 AND "hash" = ?2;
+
+-- name: remove_version
+DELETE FROM "main"."fsm_versions" WHERE "machine" = ?1 AND "hash" = ?2;
+
 -- name: restore
 UPDATE "main"."lifecycle" SET "_chain" = 0, "state" = ?2, "rev" = ?3, "created_at" = ?4, "updated_at" = ?5, "dedupe_key" = ?6, "payload" = ?7, "owner" = ?8, "lease" = ?9, "result" = ?10, "error" = ?11, "queued_at" = ?12, "attempt" = ?13 WHERE "id" = ?1;
 
@@ -207,4 +244,13 @@ DELETE FROM "main"."lifecycle_events" WHERE "id" = ?1;
 -- name: orphans
 SELECT DISTINCT e."id" FROM "main"."lifecycle_events" AS e WHERE e."id" > ?1 AND NOT EXISTS (SELECT 1 FROM "main"."lifecycle" AS r WHERE r."id" = e."id")
 	AND NOT EXISTS (SELECT 1 FROM "main"."lifecycle_events" AS p WHERE p."id" = e."id" AND p."operation" = '__purge' AND p."n" > 0) ORDER BY e."id" LIMIT ?2 + 0;
+
+-- name: loose
+SELECT "id" FROM "main"."lifecycle" AS r WHERE "id" > ?1 AND "id" <= ?2 AND (
+	NOT EXISTS (SELECT 1 FROM "main"."lifecycle_events" AS e WHERE e."id" = r."id" AND e."rev" = r."rev" AND e."n" = 0 AND e."to_state" = r."state")
+	OR EXISTS (SELECT 1 FROM "main"."lifecycle_events" AS e WHERE e."id" = r."id" AND e."rev" > r."rev" AND e."n" = 0))
+ORDER BY "id" LIMIT ?3 + 0;
+
+-- name: id_behind
+SELECT "id" FROM "main"."lifecycle" WHERE "id" > ?1 ORDER BY "id" LIMIT 1 OFFSET ?2;
 
