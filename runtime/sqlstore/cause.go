@@ -10,53 +10,35 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
-// explain finds out why a write did nothing. The causes are asked for in the
-// order in which a caller must hear of them: a known request first, since its
-// answer is the first outcome. Logged says that the event is in the log by now,
-// so its request was new. After an error of the database no question is asked: the
+// explain finds out why a write did nothing. Logged says that the event is in the
+// log by now, so its request was new. After an error of the database no question is asked: the
 // first one returns it.
 func (x *txn) explain(w *driver.Write, cause error, logged bool) error {
 	id, e := w.Prev.ID, &w.Event
+	var request any
 	if !logged && e.RequestID != "" {
-		taken, err := x.found(x.t.text("request_is_known"), id, e.RequestID)
-		if err == nil && !taken && e.RequestN >= 0 {
-			taken, err = x.found(x.t.text("place_in_batch_is_known"), e.RequestID, e.RequestN)
-		}
-		if err != nil {
-			return err
-		}
-		if taken {
-			return driver.ErrRequestTaken
-		}
+		request = e.RequestID
 	}
-	if w.Prev.Rev == 0 {
-		taken, err := x.found(x.t.text("row_exists"), id)
-		if err == nil && !taken && !logged {
-			taken, err = x.found(x.t.text("log_exists"), id)
-		}
-		if err != nil {
+	why := ""
+	err := x.each(x.t.text("explain_write"), []any{id, request, e.RequestN, w.Prev.Rev, w.PrevState, logged},
+		func(rows Rows) error { return rows.Scan(&why) })
+	switch {
+	case err != nil:
+		return err
+	case why == "request":
+		return driver.ErrRequestTaken
+	case why == "id":
+		return driver.ErrIDTaken
+	case why == "moved":
+		return driver.ErrMoved
+	case w.Prev.Rev > 0 && cause == nil: // at its revision: not the row that was decided on, or nothing moves it
+		switch same, err := x.unmoved(w); {
+		case err != nil:
 			return err
-		}
-		if taken {
-			return driver.ErrIDTaken
-		}
-	} else {
-		held, err := x.found(x.t.text("row_is_at"), id, w.Prev.Rev, w.PrevState)
-		if err != nil {
-			return err
-		}
-		if !held {
+		case same:
+			return x.t.blame(w, nil)
+		case w.Old != nil:
 			return driver.ErrMoved
-		}
-		if cause == nil { // at its revision: not the row that was decided on, or nothing moves it
-			switch same, err := x.unmoved(w); {
-			case err != nil:
-				return err
-			case same:
-				return x.t.blame(w, nil)
-			case w.Old != nil:
-				return driver.ErrMoved
-			}
 		}
 	}
 	if w.Row != nil {

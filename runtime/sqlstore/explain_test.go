@@ -20,8 +20,7 @@ func (t *table) names() map[string]string {
 	return list
 }
 
-// Why a write did nothing is found out in the order in which a caller must hear
-// it, and no further than needed.
+// Why a write did nothing is one question, and then as many as are needed.
 func TestWhyAWriteDidNothing(t *testing.T) {
 	t.Parallel()
 	const unique = state("23505")
@@ -32,8 +31,6 @@ func TestWhyAWriteDidNothing(t *testing.T) {
 		return w
 	}
 	plain := func(*driver.Write) {}
-	batch := func(w *driver.Write) { w.Event.RequestN = 0 }
-	unasked := func(w *driver.Write) { w.Event.RequestID = "" }
 	creation := func(w *driver.Write) { w.Prev.Rev = 0 }
 	recorded := func(w *driver.Write) { w.Row = nil }
 	whole := func(w *driver.Write) { w.Old = &driver.Row{} }
@@ -41,33 +38,23 @@ func TestWhyAWriteDidNothing(t *testing.T) {
 		change func(w *driver.Write)
 		cause  error
 		logged bool
-		finds  string // the one statement that finds something besides held
-		moved  bool   // held finds nothing
-		fails  string // the statement that the server refuses
+		why    string // what the database says
+		fails  bool
 		sqlite bool
 		want   error // nil: no more than that it changed nothing
-		asked  []string
+		then   []string
 	}{
-		"a known request":             {change: plain, finds: "request_is_known", want: driver.ErrRequestTaken, asked: []string{"request_is_known"}},
-		"a known place in a batch":    {change: batch, finds: "place_in_batch_is_known", want: driver.ErrRequestTaken, asked: []string{"request_is_known", "place_in_batch_is_known"}},
-		"a known request of a batch":  {change: batch, finds: "request_is_known", want: driver.ErrRequestTaken, asked: []string{"request_is_known"}},
-		"the request cannot be found": {change: batch, fails: "request_is_known", want: fsm.ErrBusy, asked: []string{"request_is_known"}},
-		"the batch cannot be found":   {change: batch, fails: "place_in_batch_is_known", want: fsm.ErrBusy, asked: []string{"request_is_known", "place_in_batch_is_known"}},
-		"it moved":                    {change: plain, moved: true, want: driver.ErrMoved, asked: []string{"request_is_known", "row_is_at"}},
-		"it moved, and is logged":     {change: plain, moved: true, logged: true, want: driver.ErrMoved, asked: []string{"row_is_at"}},
-		"it moved, without a request": {change: unasked, moved: true, want: driver.ErrMoved, asked: []string{"row_is_at"}},
-		"the row cannot be found":     {change: unasked, fails: "row_is_at", want: fsm.ErrBusy, asked: []string{"row_is_at"}},
-		"another row was decided on":  {change: whole, logged: true, want: driver.ErrMoved, asked: []string{"row_is_at", "row_locked"}},
-		"a rule against a whole row":  {change: whole, cause: constraint, logged: true, want: fsm.ErrInvariant, asked: []string{"row_is_at"}},
-		"the id is taken":             {change: creation, finds: "row_exists", want: driver.ErrIDTaken, asked: []string{"request_is_known", "row_exists"}},
-		"the id was taken":            {change: creation, finds: "log_exists", want: driver.ErrIDTaken, asked: []string{"request_is_known", "row_exists", "log_exists"}},
-		"the id is this one's":        {change: creation, cause: constraint, logged: true, finds: "log_exists", want: fsm.ErrInvariant, asked: []string{"row_exists"}},
-		"the id cannot be found":      {change: creation, fails: "row_exists", want: fsm.ErrBusy, asked: []string{"request_is_known", "row_exists"}},
-		"the log cannot be found":     {change: creation, fails: "log_exists", want: fsm.ErrBusy, asked: []string{"request_is_known", "row_exists", "log_exists"}},
-		"what was in its way is gone": {change: plain, want: fsm.ErrBusy, asked: []string{"request_is_known", "row_is_at", "row_locked"}},
-		"a record is gone again":      {change: recorded, cause: unique, want: fsm.ErrBusy, asked: []string{"request_is_known", "row_is_at"}},
-		"a rule":                      {change: plain, cause: constraint, want: fsm.ErrInvariant, asked: []string{"request_is_known", "row_is_at"}},
-		"there is one writer only":    {change: plain, sqlite: true, want: fsm.ErrDenied, asked: []string{"request_is_known", "row_is_at", "row_locked"}},
+		"a known request":             {change: plain, why: "request", want: driver.ErrRequestTaken},
+		"the database cannot say":     {change: plain, fails: true, want: fsm.ErrBusy},
+		"it moved":                    {change: plain, why: "moved", want: driver.ErrMoved},
+		"the id is taken":             {change: creation, why: "id", want: driver.ErrIDTaken},
+		"another row was decided on":  {change: whole, logged: true, want: driver.ErrMoved, then: []string{"row_locked"}},
+		"a rule against a whole row":  {change: whole, cause: constraint, logged: true, want: fsm.ErrInvariant},
+		"a rule against a creation":   {change: creation, cause: constraint, logged: true, want: fsm.ErrInvariant},
+		"what was in its way is gone": {change: plain, want: fsm.ErrBusy, then: []string{"row_locked"}},
+		"a record is gone again":      {change: recorded, cause: unique, want: fsm.ErrBusy},
+		"a rule":                      {change: plain, cause: constraint, want: fsm.ErrInvariant},
+		"there is one writer only":    {change: plain, sqlite: true, want: fsm.ErrDenied, then: []string{"row_locked"}},
 	} {
 		d := Postgres()
 		if c.sqlite {
@@ -75,14 +62,9 @@ func TestWhyAWriteDidNothing(t *testing.T) {
 		}
 		x, s := scriptedTx(t, d, mode{})
 		names := x.t.names()
-		s.numbers = map[string]int64{}
-		for text, statement := range names {
-			if statement == c.finds || statement == "row_is_at" && !c.moved {
-				s.numbers[text] = 1
-			}
-			if statement == c.fails {
-				s.refuse[text] = deadlock
-			}
+		s.words = map[string]string{x.t.text("explain_write"): c.why}
+		if c.fails {
+			s.refuse[x.t.text("explain_write")] = deadlock
 		}
 		err := x.explain(move(c.change), c.cause, c.logged)
 		if c.want != nil && !errors.Is(err, c.want) || err == nil || c.want == nil && errors.Is(err, fsm.ErrBusy) {
@@ -101,7 +83,7 @@ func TestWhyAWriteDidNothing(t *testing.T) {
 		for _, text := range s.asked {
 			asked = append(asked, names[text])
 		}
-		if diff := cmp.Diff(c.asked, asked); diff != "" {
+		if diff := cmp.Diff(append([]string{"explain_write"}, c.then...), asked); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

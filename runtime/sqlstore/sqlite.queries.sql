@@ -73,20 +73,17 @@ FROM {M} WHERE "id" = ?1 AND "rev" = ?2 AND "state" = ?3
 ------------------------------------------------------------------------------------------------
 -- Why a write did nothing
 
--- name: request_is_known
-SELECT 1 FROM {M_events} WHERE "id" = ?1 AND "request_id" = ?2
-
--- name: place_in_batch_is_known
-SELECT 1 FROM {M_events} WHERE "request_id" = ?1 AND "request_n" = ?2 AND "request_n" >= 0
-
--- name: row_exists
-SELECT 1 FROM {M} WHERE "id" = ?1
-
--- name: log_exists
-SELECT 1 FROM {M_events} WHERE "id" = ?1 LIMIT 1
-
--- name: row_is_at
-SELECT 1 FROM {M} WHERE "id" = ?1 AND "rev" = ?2 AND "state" = ?3
+-- name: explain_write
+-- The first cause, in the order in which a caller must hear of them: a known request first, for its answer is the first
+-- outcome. ?1 id, ?2 request or null, ?3 its place in a batch, ?4 rev (0: a creation), ?5 state, ?6 whether the event is in
+-- the log by now.
+SELECT CASE
+	WHEN EXISTS (SELECT 1 FROM {M_events} WHERE "id" = ?1 AND "request_id" = ?2)
+		OR EXISTS (SELECT 1 FROM {M_events} WHERE "request_id" = ?2 AND "request_n" = ?3 AND "request_n" >= 0) THEN 'request'
+	WHEN ?4 = 0 AND (EXISTS (SELECT 1 FROM {M} WHERE "id" = ?1)
+		OR NOT ?6 AND EXISTS (SELECT 1 FROM {M_events} WHERE "id" = ?1)) THEN 'id'
+	WHEN ?4 > 0 AND NOT EXISTS (SELECT 1 FROM {M} WHERE "id" = ?1 AND "rev" = ?4 AND "state" = ?5) THEN 'moved'
+	ELSE '' END
 
 ------------------------------------------------------------------------------------------------
 -- The log of all records

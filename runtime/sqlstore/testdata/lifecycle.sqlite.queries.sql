@@ -95,20 +95,14 @@ SELECT "id", "rev", "n", "operation", "name", "from_state", "to_state", "occurre
 SELECT (SELECT coalesce(max(e."n"), 0) + 1 FROM "main"."lifecycle_events" AS e WHERE e."id" = ?1 AND e."rev" = ?2)
 FROM "main"."lifecycle" WHERE "id" = ?1 AND "rev" = ?2 AND "state" = ?3;
 
--- name: request_is_known
-SELECT 1 FROM "main"."lifecycle_events" WHERE "id" = ?1 AND "request_id" = ?2;
-
--- name: place_in_batch_is_known
-SELECT 1 FROM "main"."lifecycle_events" WHERE "request_id" = ?1 AND "request_n" = ?2 AND "request_n" >= 0;
-
--- name: row_exists
-SELECT 1 FROM "main"."lifecycle" WHERE "id" = ?1;
-
--- name: log_exists
-SELECT 1 FROM "main"."lifecycle_events" WHERE "id" = ?1 LIMIT 1;
-
--- name: row_is_at
-SELECT 1 FROM "main"."lifecycle" WHERE "id" = ?1 AND "rev" = ?2 AND "state" = ?3;
+-- name: explain_write
+SELECT CASE
+	WHEN EXISTS (SELECT 1 FROM "main"."lifecycle_events" WHERE "id" = ?1 AND "request_id" = ?2)
+		OR EXISTS (SELECT 1 FROM "main"."lifecycle_events" WHERE "request_id" = ?2 AND "request_n" = ?3 AND "request_n" >= 0) THEN 'request'
+	WHEN ?4 = 0 AND (EXISTS (SELECT 1 FROM "main"."lifecycle" WHERE "id" = ?1)
+		OR NOT ?6 AND EXISTS (SELECT 1 FROM "main"."lifecycle_events" WHERE "id" = ?1)) THEN 'id'
+	WHEN ?4 > 0 AND NOT EXISTS (SELECT 1 FROM "main"."lifecycle" WHERE "id" = ?1 AND "rev" = ?4 AND "state" = ?5) THEN 'moved'
+	ELSE '' END;
 
 -- name: log
 SELECT "id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_id", "request_n",
