@@ -44,6 +44,18 @@ var schema = &driver.Schema{
 		{Name: "refused", Stored: "refused", Terminal: true},
 		{Name: "closed", Stored: "closed", Terminal: true},
 	},
+	Operations: []driver.OperationInfo{
+		{Stored: "ask", Creates: true, Sets: []int{0}},
+		{Stored: "charge", Leaves: true},
+		{Stored: "charged", Leaves: true, Sets: []int{2}},
+		{Stored: "declined", Leaves: true, Sets: []int{1, 2}},
+		{Stored: "call_off", Leaves: true},
+		{Stored: "tell", Leaves: true},
+		{Stored: "unheard", Leaves: true},
+		{Stored: "heard", Leaves: true},
+		{Stored: "note", Leaves: true},
+		{Stored: "noted", Leaves: true, Sets: []int{2}},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

@@ -38,6 +38,14 @@ var schema = &driver.Schema{
 		{Name: "working", Stored: "working"},
 		{Name: "done", Stored: "done", Terminal: true},
 	},
+	Operations: []driver.OperationInfo{
+		{Stored: "add", Creates: true},
+		{Stored: "claim", Leaves: true, Sets: []int{0, 1}},
+		{Stored: "beat", Stays: true, Sets: []int{1}},
+		{Stored: "finish", Leaves: true, Sets: []int{0, 1}},
+		{Stored: "expire", Leaves: true, Sets: []int{0, 1}},
+	},
+	NoOutbox: true,
 	Indexes: []driver.Index{
 		{Name: "next.claim", Order: []driver.Order{{Column: "created_at"}}, States: []string{"queued"}},
 		{Name: "due.expire", Order: []driver.Order{{Column: "until"}}, States: []string{"working"}},
