@@ -13,6 +13,7 @@ const chainColumn = "_chain"
 // catalog does.
 const (
 	chainStands    = "NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1"
+	chainBegins    = "NEW._chain = 0 OR NEW.rev <> 1"
 	chainIdle      = "NEW._chain = OLD._chain AND NEW._chain <> 0"
 	eventUnchained = "NEW.chain = 0 OR NEW.n > 0"
 )

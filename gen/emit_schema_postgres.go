@@ -281,7 +281,7 @@ func (s *schemaText) postgresGuard() {
 	body = append(body, "RETURN NEW;")
 	s.function("guard", nil, body)
 	s.onTable("guard", "BEFORE "+s.moved()+", "+quoteName(chainColumn)+" ON "+s.table(""), "ROW", "guard", chainStands)
-	s.onTable("created", "BEFORE INSERT ON "+s.table(""), "ROW", "guard")
+	s.onTable("created", "BEFORE INSERT ON "+s.table(""), "ROW", "guard", chainBegins) // what has a chain is judged at the commit
 	s.onTable("removed", "BEFORE DELETE ON "+s.table(""), "ROW", "guard")
 }
 
@@ -312,22 +312,26 @@ func (s *schemaText) differs(f *spec.Field) string {
 // and whether its operation may change what changed.
 func (s *schemaText) postgresRowHasEvent() {
 	const id = `quote_literal(NEW."id")`
-	body := append(s.unlessGuarded("RETURN NULL;"),
-		"IF TG_OP = 'UPDATE' THEN",
-		`    came_from := OLD."state";`,
-		"END IF;",
-		`SELECT e."operation" INTO made_by FROM `+s.table("_events")+" AS e",
-		`WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0`,
-		`  AND e."from_state" IS NOT DISTINCT FROM came_from AND e."to_state" = NEW."state" AND e."operation" <> '`+stub+`'`,
-		"  AND "+s.follows("e")+";",
-	)
-	body = append(body, ifThen("", "NOT FOUND", s.refuse(stateLog, "%s: revision %s has no event", id, `NEW."rev"`))...)
+	body := s.unlessGuarded("RETURN NULL;")
+	look := func(indent, from, chain string) {
+		for _, line := range []string{
+			`SELECT e."operation" INTO made_by FROM ` + s.table("_events") + " AS e",
+			`WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0`,
+			`  AND e."from_state" ` + from + ` AND e."to_state" = NEW."state" AND e."operation" <> '` + stub + `'`,
+			"  AND " + chain + ";",
+		} {
+			body = append(body, indent+line)
+		}
+		body = append(body, ifThen(indent, "NOT FOUND", s.refuse(stateLog, "%s: revision %s has no event", id, `NEW."rev"`))...)
+	}
 	body = append(body, "IF TG_OP = 'INSERT' THEN")
+	look("    ", "IS NULL", `(e."chain" = 0 OR e."chain" = e."checksum")`) // which begins the chain
 	if first := s.beginnings(); len(first) > 0 {
 		body = append(body, ifThen("    ", `made_by <> '`+imported+`' AND NEW."state" NOT IN (`+stateWords(first)+")",
 			s.refuse(stateCreation, beginsIn+stateNameList(first), id))...)
 	}
 	body = append(body, "    RETURN NULL;", "END IF;")
+	look("", `= OLD."state"`, s.follows("e"))
 	for _, f := range s.m.Fields {
 		if ops := writers(s.m, f); len(ops) > 0 {
 			body = append(body, ifThen("", s.differs(f)+" AND made_by NOT IN ("+operationWordList(ops)+")",
@@ -335,7 +339,7 @@ func (s *schemaText) postgresRowHasEvent() {
 		}
 	}
 	body = append(body, "RETURN NULL;")
-	s.function("has_event", []string{`made_by text COLLATE "C";`, `came_from text COLLATE "C";`}, body)
+	s.function("has_event", []string{`made_by text COLLATE "C";`}, body)
 	s.atCommit("has_event", "AFTER "+s.moved(), s.table(""), "has_event", chainStands)
 	s.atCommit("created_has_event", "AFTER INSERT", s.table(""), "has_event")
 }

@@ -22,6 +22,13 @@ func (m *Machine[R]) Apply(ctx context.Context, at fsmimpl.Target, c fsmimpl.Cal
 		m.batch.items = append(m.batch.items, fsmimpl.Item[R]{At: at, Call: c})
 		return Outcome[R]{}, nil
 	}
+	if m.options.observe == nil { // a closure would move the call to the heap
+		return m.rung(m.apply(ctx, at, c, false))
+	}
+	return m.applyObserved(ctx, at, c)
+}
+
+func (m *Machine[R]) applyObserved(ctx context.Context, at fsmimpl.Target, c fsmimpl.Call[R]) (Outcome[R], error) {
 	apply := func(ctx context.Context) (Outcome[R], error) { return m.apply(ctx, at, c, false) }
 	return m.rung(watched(ctx, m, observed(&c, idOf[R](at)), apply, seenOne))
 }

@@ -18,6 +18,13 @@ func (m *Machine[R]) Create(ctx context.Context, c fsmimpl.Call[R]) (Outcome[R],
 		m.batch.made = append(m.batch.made, c)
 		return Outcome[R]{}, nil
 	}
+	if m.options.observe == nil {
+		return m.rung(m.create(ctx, c))
+	}
+	return m.createObserved(ctx, c)
+}
+
+func (m *Machine[R]) createObserved(ctx context.Context, c fsmimpl.Call[R]) (Outcome[R], error) {
 	return m.rung(watched(ctx, m, observed(&c, c.ID), func(ctx context.Context) (Outcome[R], error) { return m.create(ctx, c) }, seenOne))
 }
 

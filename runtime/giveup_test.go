@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,7 +23,7 @@ type ending struct {
 	t       *testing.T
 	store   fsm.Store
 	now     time.Time
-	calls   int
+	calls   atomic.Int64
 	refuses bool  // discard is refused
 	fails   error // of the effect
 	told    []string
@@ -56,7 +57,7 @@ func newEnding(t *testing.T, store fsm.Store, attempts int, opts ...fsm.Option) 
 	clock := fsm.WithClock(func() time.Time { return x.now })
 	opts = append([]fsm.Option{clock, fsm.WithCallerTime(), fsm.WithDelivery(time.Minute, 1)}, opts...)
 	perform := func(ctx context.Context, _ fsm.Tx, _ storetest.Parcel, _ string, _ fsm.Event) error {
-		if x.calls++; x.run != nil {
+		if x.calls.Add(1); x.run != nil {
 			return x.run(ctx)
 		}
 		return x.fails
@@ -127,8 +128,8 @@ func TestFailedIsRefused(t *testing.T) {
 	}
 	for range 3 {
 		err := x.round()
-		if !errors.As(err, new(*fsm.GiveUpError)) || !errors.Is(err, fsm.ErrWrongState) || !errors.Is(err, fsm.ErrEffect) || x.calls != 2 {
-			t.Errorf("without a try left: %v after %d calls", err, x.calls)
+		if !errors.As(err, new(*fsm.GiveUpError)) || !errors.Is(err, fsm.ErrWrongState) || !errors.Is(err, fsm.ErrEffect) || x.calls.Load() != 2 {
+			t.Errorf("without a try left: %v after %d calls", err, x.calls.Load())
 		}
 		if d := x.waits(); d.LastError != errLost.Error() || x.last() != "dispatch" {
 			t.Errorf("there waits %+v, and the last step is %s", d, x.last())
@@ -147,8 +148,8 @@ func TestFailedIsRefused(t *testing.T) {
 	if len(x.told) != 1 || x.told[0] != errLost.Error() || x.last() != "discard" || x.waits().ID != "" {
 		t.Errorf("the step was told %q; last is %s, and there waits %+v", x.told, x.last(), x.waits())
 	}
-	if err := x.round(); err != nil || x.calls != 2 {
-		t.Errorf("afterwards: %v, %d calls", err, x.calls)
+	if err := x.round(); err != nil || x.calls.Load() != 2 {
+		t.Errorf("afterwards: %v, %d calls", err, x.calls.Load())
 	}
 }
 
@@ -183,8 +184,8 @@ func TestEndWithoutAnAnswer(t *testing.T) {
 	for range 3 {
 		_ = x.round()
 	}
-	if x.calls != 1 || len(x.told) != 1 || x.told[0] != errLost.Error() || x.last() != "discard" {
-		t.Errorf("after %d calls the step was told %q; last is %s", x.calls, x.told, x.last())
+	if x.calls.Load() != 1 || len(x.told) != 1 || x.told[0] != errLost.Error() || x.last() != "discard" {
+		t.Errorf("after %d calls the step was told %q; last is %s", x.calls.Load(), x.told, x.last())
 	}
 }
 
@@ -197,8 +198,8 @@ func TestInterruptedInTheLastTry(t *testing.T) {
 	if n, err := x.Deliver(ctx); n != 0 || !errors.Is(err, context.Canceled) || x.last() != "dispatch" {
 		t.Errorf("delivered %d, %v; last is %s", n, err, x.last())
 	}
-	if err := x.round(); !errors.As(err, new(*fsm.GiveUpError)) || x.calls != 1 {
-		t.Errorf("afterwards: %v, %d calls", err, x.calls)
+	if err := x.round(); !errors.As(err, new(*fsm.GiveUpError)) || x.calls.Load() != 1 {
+		t.Errorf("afterwards: %v, %d calls", err, x.calls.Load())
 	}
 	if len(x.told) != 1 || !strings.Contains(x.told[0], "no try came to an end") {
 		t.Errorf("the step was told %q", x.told)
@@ -219,8 +220,8 @@ func TestLastTryRunsOn(t *testing.T) {
 			t.Errorf("within the lease: delivered %d, %v; last is %s", n, err, x.last())
 		}
 		time.Sleep(time.Minute)
-		if n, err := x.Deliver(t.Context()); n != 0 || !errors.As(err, new(*fsm.GiveUpError)) || x.calls != 1 || x.last() != "discard" {
-			t.Errorf("afterwards: delivered %d, %v after %d calls; last is %s", n, err, x.calls, x.last())
+		if n, err := x.Deliver(t.Context()); n != 0 || !errors.As(err, new(*fsm.GiveUpError)) || x.calls.Load() != 1 || x.last() != "discard" {
+			t.Errorf("afterwards: delivered %d, %v after %d calls; last is %s", n, err, x.calls.Load(), x.last())
 		}
 		close(ends)
 	})
@@ -281,8 +282,8 @@ func TestLastTryIsToldLate(t *testing.T) {
 		}}
 		x := newEnding(t, store, 1, fsm.WithClock(time.Now))
 		x.run = func(context.Context) error { busy = 3; return nil }
-		if n, err := x.Deliver(t.Context()); n != 1 || err != nil || x.calls != 1 || busy != 0 {
-			t.Errorf("delivered %d, %v after %d calls", n, err, x.calls)
+		if n, err := x.Deliver(t.Context()); n != 1 || err != nil || x.calls.Load() != 1 || busy != 0 {
+			t.Errorf("delivered %d, %v after %d calls", n, err, x.calls.Load())
 		}
 		if len(x.told) != 0 || x.waits().ID != "" {
 			t.Errorf("the step was told %q; %+v waits", x.told, x.waits())

@@ -27,7 +27,7 @@ type Held[R any] struct {
 
 	mu   sync.Mutex
 	out  Outcome[R]
-	key  string           // what the request ids at this revision begin with
+	key  string           // what the request ids at this revision begin with; empty before the first
 	open *fsmimpl.Call[R] // an EngineStay whose outcome is not known
 	next *Held[R]         // what an EngineMove led to
 }
@@ -42,7 +42,7 @@ func (m *Machine[R]) Hold(rec R, actor string) *Held[R] {
 
 // HoldOutcome is Hold for what a call led to.
 func (m *Machine[R]) HoldOutcome(out Outcome[R], actor string) *Held[R] {
-	return &Held[R]{machine: m, actor: actor, turn: make(chan struct{}, 1), out: out, key: driver.NewID()}
+	return &Held[R]{machine: m, actor: actor, turn: make(chan struct{}, 1), out: out}
 }
 
 // Outcome returns what led to the record as it is held now: the newest call of
@@ -140,11 +140,10 @@ func (h *Held[R]) EngineMove(ctx context.Context, c fsmimpl.Call[R]) (*Held[R], 
 	if h == nil {
 		return nil, errEmpty
 	}
-	end, err := h.begin(ctx)
-	if err != nil {
+	if err := h.begin(ctx); err != nil {
 		return nil, err
 	}
-	defer end()
+	defer h.end()
 	if err := h.settle(ctx); err != nil {
 		return nil, err
 	}
@@ -166,26 +165,27 @@ func (h *Held[R]) EngineStay(ctx context.Context, c fsmimpl.Call[R]) error {
 	if h == nil {
 		return errEmpty
 	}
-	end, err := h.begin(ctx)
-	if err != nil {
+	if err := h.begin(ctx); err != nil {
 		return err
 	}
-	defer end()
+	defer h.end()
 	if err := h.settle(ctx); err != nil {
 		return err
 	}
 	return h.stay(ctx, c)
 }
 
-// begin waits for the handle's turn.
-func (h *Held[R]) begin(ctx context.Context) (end func(), err error) {
+// begin waits for the handle's turn, which end gives back.
+func (h *Held[R]) begin(ctx context.Context) error {
 	select {
 	case h.turn <- struct{}{}:
-		return func() { <-h.turn }, nil
+		return nil
 	case <-ctx.Done():
-		return nil, fmt.Errorf("waiting for another call of the same handle: %w", context.Cause(ctx))
+		return fmt.Errorf("waiting for another call of the same handle: %w", context.Cause(ctx))
 	}
 }
+
+func (h *Held[R]) end() { <-h.turn }
 
 // settle finds out what became of a call whose outcome is not known.
 func (h *Held[R]) settle(ctx context.Context) error {
@@ -210,23 +210,30 @@ func (h *Held[R]) stay(ctx context.Context, c fsmimpl.Call[R]) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.out, h.key, h.open = out, driver.NewID(), nil
+	h.out, h.key, h.open = out, "", nil
 	return nil
 }
 
-// apply makes a call, under the handle's request id for it unless it has one.
+// apply makes a call, under the handle's request id for it unless it has one. The turn is
+// the call's, so what the handle holds stays as it is.
 func (h *Held[R]) apply(ctx context.Context, c fsmimpl.Call[R]) (Outcome[R], error) {
 	if c.RequestID == "" && h.machine.schema.RequestID != driver.Never {
+		if h.key == "" {
+			h.key = driver.NewID()
+		}
 		c.RequestID = h.key + "." + c.Operation.Stored
 	}
-	at := h.Outcome()
+	var at fsmimpl.Target = h
+	if h.machine.batch != nil { // which makes the call when the turn is over
+		at = h.Outcome()
+	}
 	out, err := h.machine.Apply(ctx, at, c)
 	if err == nil && out.RecordOnly && !c.Operation.Leads() {
-		d := h.machine.d
-		from, to := d.Encode(&at.Record).State, d.Encode(&out.Record).State
+		was, d := h.Outcome(), h.machine.d
+		from, to := d.Encode(&was.Record).State, d.Encode(&out.Record).State
 		if from != to && !slices.Contains(c.Operation.Moves, fsmimpl.Move{From: from, To: to}) {
 			return out, &RecordedError{
-				Machine: h.machine.schema.Machine, ID: at.ref.ID, Operation: c.Operation.Name,
+				Machine: h.machine.schema.Machine, ID: was.ref.ID, Operation: c.Operation.Name,
 				Rev: out.ref.Rev, State: h.machine.schema.StateName(to),
 			}
 		}

@@ -279,3 +279,17 @@ func TestEmptyHandle(t *testing.T) {
 		t.Errorf("Apply to an empty handle: %v", err)
 	}
 }
+
+// In a batch the call of a handle is made when its turn is over: for the record that it held
+// then, under the request id of the handle.
+func TestHandleInABatch(t *testing.T) {
+	t.Parallel()
+	m := open(t, newStore(), storetest.Schema(), fixed())
+	rec := taken(t, m).Record()
+	outs, err := m.Batch(t.Context(), func(in *machine) error {
+		return in.Hold(rec, "w1").EngineStay(t.Context(), touch(time.Hour))
+	})
+	if err != nil || len(outs) != 1 || outs[0].Ref() != (driver.Ref{ID: "p1", Rev: 3}) || outs[0].Events[0].RequestID == "" {
+		t.Errorf("got %v, %v; want p1 at revision 3, under a request id", outs, err)
+	}
+}

@@ -60,9 +60,10 @@ func (m *Machine[R]) pickTogether(ctx context.Context, n int, q *request[R]) (ou
 }
 
 // taken returns the outcomes of what a pick took.
-func (m *Machine[R]) taken(j *pick[R]) (outs []Outcome[R]) {
-	for _, s := range j.steps {
-		outs = append(outs, m.stepOutcome(s))
+func (m *Machine[R]) taken(j *pick[R]) []Outcome[R] {
+	outs := make([]Outcome[R], len(j.steps))
+	for i, s := range j.steps {
+		outs[i] = m.stepOutcome(s)
 	}
 	return outs
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -22,6 +23,7 @@ type cell struct {
 type writeText struct {
 	text  string
 	cells []cell
+	size  atomic.Int64 // of the arrays of the last batch, for each write
 }
 
 // writeTexts are those of one machine. They are known when it is opened; each is made when it is asked

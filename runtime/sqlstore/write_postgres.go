@@ -135,7 +135,7 @@ func (t *table) finishText(name string, cells []cell, made map[string]string) *w
 		"STATE": "", "SETS": "", "ASKS": "", "LEAVES": "", "FREE": "",
 	}
 	maps.Copy(lists, made)
-	return &writeText{t.query(name, lists), cells}
+	return &writeText{text: t.query(name, lists), cells: cells}
 }
 
 // writing returns the statement of writes, which are all creations or all moves, and its arguments.
@@ -170,7 +170,7 @@ func (t *table) writing(after bool, writes ...*driver.Write) (string, []any) {
 // batch returns the arguments for several.
 func (x *writeText) batch(after bool, ws []*driver.Write) []any {
 	var a arrays
-	a.Grow(256 * len(ws))
+	a.Grow(int(x.size.Load()) * len(ws))
 	args := make([]any, 1, len(x.cells)+2)
 	args[0] = after
 	for i := range x.cells {
@@ -184,5 +184,6 @@ func (x *writeText) batch(after bool, ws []*driver.Write) []any {
 		}
 		args = append(args, a.end())
 	}
+	x.size.Store(int64(a.Len()/len(ws) + 32))
 	return append(args, int64(len(ws)))
 }

@@ -13,7 +13,7 @@ import (
 
 func (t *table) sqliteWrites() *writeTexts {
 	texts := &writeTexts{moves: map[moveKey]func() *writeText{}}
-	texts.logStep = texts.add("log_step", func() *writeText { return &writeText{t.query("log_step", nil), eventCells()} })
+	texts.logStep = texts.add("log_step", func() *writeText { return &writeText{text: t.query("log_step", nil), cells: eventCells()} })
 	move := func(name string, o *driver.OperationInfo, leaves bool) {
 		texts.moves[moveKey{o, leaves}] = texts.add(name, func() *writeText { return t.rowText(o, leaves) })
 	}
@@ -28,8 +28,8 @@ func (t *table) sqliteWrites() *writeTexts {
 	}
 	move("stay", nil, false)
 	move("move", nil, true)
-	texts.leave = texts.add("leave", func() *writeText { return &writeText{t.query("leave", nil), []cell{idCell, revCell}} })
-	texts.record = texts.add("record", func() *writeText { return &writeText{t.query("record", nil), eventCells()} })
+	texts.leave = texts.add("leave", func() *writeText { return &writeText{text: t.query("leave", nil), cells: []cell{idCell, revCell}} })
+	texts.record = texts.add("record", func() *writeText { return &writeText{text: t.query("record", nil), cells: eventCells()} })
 	return texts
 }
 
@@ -47,7 +47,7 @@ func (t *table) rowText(o *driver.OperationInfo, leaves bool) *writeText {
 	for _, i := range t.mayChange(o) {
 		set("SETS", t.schema.Columns[i].Stored, t.valueCell(i, false))
 	}
-	return &writeText{t.query("move", made), cells}
+	return &writeText{text: t.query("move", made), cells: cells}
 }
 
 // moving returns the statement that changes the row of a write, and its arguments.

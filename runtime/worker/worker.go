@@ -29,7 +29,8 @@ type Options struct {
 	Lease time.Duration
 	// Beat is the time between two heartbeats; zero is a third of Lease.
 	Beat time.Duration
-	// Concurrency is how many records are worked on at once; zero is 1.
+	// Concurrency is how many records are worked on at once; zero is 1. A goroutine that has
+	// done its work takes the next record: work that locks its thread has to unlock it.
 	Concurrency int
 	// Poll is the longest pause after a claim that found nothing, within a quarter of
 	// it by chance; zero is 100 ms. Mostly the store wakes the worker before: at once in
@@ -209,26 +210,50 @@ func (w *Worker[R]) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	running := map[*job[R]]bool{}
+	idle, next := 0, make(chan *job[R]) // goroutines that stay, and what they wait for
+	ended := func(j *job[R], stays int) {
+		mu.Lock()
+		delete(running, j)
+		idle += stays
+		mu.Unlock()
+		free <- struct{}{}
+	}
+	do := func(j *job[R]) {
+		exits := true
+		defer func() {
+			if exits { // the work has ended its goroutine
+				ended(j, 0)
+			}
+		}()
+		if ctx.Err() != nil && w.do.Release != nil { // its claim was answered as the worker stopped
+			w.release(hard, j.h)
+			w.observe(Event{Kind: Released, ID: j.id, Err: ErrStopping})
+		} else {
+			j.work(hard)
+		}
+		exits = false
+		ended(j, 1)
+	}
 	err := w.claim(ctx, free, func(h *fsm.Held[R], asked time.Time) {
 		j := w.job(h, asked)
 		mu.Lock()
 		running[j] = true
+		waits := idle > 0
+		if waits {
+			idle--
+		}
 		mu.Unlock()
+		if waits {
+			next <- j
+			return
+		}
 		wg.Go(func() {
-			defer func() {
-				mu.Lock()
-				delete(running, j)
-				mu.Unlock()
-				free <- struct{}{}
-			}()
-			if ctx.Err() != nil && w.do.Release != nil { // its claim was answered as the worker stopped
-				w.release(hard, h)
-				w.observe(Event{Kind: Released, ID: j.id, Err: ErrStopping})
-				return
+			for ok := true; ok; j, ok = <-next {
+				do(j)
 			}
-			j.work(hard)
 		})
 	})
+	close(next)
 	var grace *time.Timer
 	if w.opt.Grace > 0 {
 		grace = time.AfterFunc(w.opt.Grace, func() { cancel(ErrStopping) })
@@ -236,20 +261,20 @@ func (w *Worker[R]) Run(ctx context.Context) error {
 	} else {
 		cancel(ErrStopping)
 	}
-	ended := make(chan struct{})
+	all := make(chan struct{})
 	go func() {
 		wg.Wait()
-		close(ended)
+		close(all)
 	}()
 	select {
-	case <-ended:
+	case <-all:
 		return err
 	case <-hard.Done():
 	}
 	late := time.NewTimer(patience)
 	defer late.Stop()
 	select {
-	case <-ended:
+	case <-all:
 		return err
 	case <-late.C:
 	}

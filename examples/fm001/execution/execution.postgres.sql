@@ -411,35 +411,38 @@ $fsm$;
 CREATE OR REPLACE TRIGGER "execution_guard" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "output", "job_id", "attempt", "lease_owner", "lease_expires_at", "started_at", "finished_at", "_chain" ON "execution"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "execution_guard"();
 CREATE OR REPLACE TRIGGER "execution_created" BEFORE INSERT ON "execution"
-    FOR EACH ROW EXECUTE FUNCTION "execution_guard"();
+    FOR EACH ROW WHEN (NEW._chain = 0 OR NEW.rev <> 1) EXECUTE FUNCTION "execution_guard"();
 CREATE OR REPLACE TRIGGER "execution_removed" BEFORE DELETE ON "execution"
     FOR EACH ROW EXECUTE FUNCTION "execution_guard"();
 
 CREATE OR REPLACE FUNCTION "execution_has_event"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 DECLARE
     made_by text COLLATE "C";
-    came_from text COLLATE "C";
 BEGIN
     IF current_setting('fsm.unguarded', true) = pg_current_xact_id_if_assigned()::text || ' execution' THEN
         IF pg_has_role(current_user, (SELECT c.relowner FROM pg_class AS c WHERE c.oid = TG_RELID), 'USAGE') THEN
             RETURN NULL;
         END IF;
     END IF;
-    IF TG_OP = 'UPDATE' THEN
-        came_from := OLD."state";
-    END IF;
-    SELECT e."operation" INTO made_by FROM "execution_events" AS e
-    WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
-      AND e."from_state" IS NOT DISTINCT FROM came_from AND e."to_state" = NEW."state" AND e."operation" <> '__purged'
-      AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "execution_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."checksum") % 4294967296);
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'fsm: execution: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
-    END IF;
     IF TG_OP = 'INSERT' THEN
+        SELECT e."operation" INTO made_by FROM "execution_events" AS e
+        WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
+          AND e."from_state" IS NULL AND e."to_state" = NEW."state" AND e."operation" <> '__purged'
+          AND (e."chain" = 0 OR e."chain" = e."checksum");
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'fsm: execution: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+        END IF;
         IF made_by <> '__import' AND NEW."state" NOT IN ('leased') THEN
             RAISE EXCEPTION 'fsm: execution: % begins in leased', quote_literal(NEW."id") USING ERRCODE = 'FS001';
         END IF;
         RETURN NULL;
+    END IF;
+    SELECT e."operation" INTO made_by FROM "execution_events" AS e
+    WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
+      AND e."from_state" = OLD."state" AND e."to_state" = NEW."state" AND e."operation" <> '__purged'
+      AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "execution_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."checksum") % 4294967296);
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'fsm: execution: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     IF NEW."output"::text IS DISTINCT FROM OLD."output"::text AND made_by NOT IN ('commit') THEN
         RAISE EXCEPTION 'fsm: execution: %: output is changed by commit only', quote_literal(NEW."id") USING ERRCODE = 'FS004';

@@ -364,35 +364,38 @@ $fsm$;
 CREATE OR REPLACE TRIGGER "container_guard" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "container_id", "oci_version", "bundle", "annotations", "pid", "exit_code", "_chain" ON "container"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "container_guard"();
 CREATE OR REPLACE TRIGGER "container_created" BEFORE INSERT ON "container"
-    FOR EACH ROW EXECUTE FUNCTION "container_guard"();
+    FOR EACH ROW WHEN (NEW._chain = 0 OR NEW.rev <> 1) EXECUTE FUNCTION "container_guard"();
 CREATE OR REPLACE TRIGGER "container_removed" BEFORE DELETE ON "container"
     FOR EACH ROW EXECUTE FUNCTION "container_guard"();
 
 CREATE OR REPLACE FUNCTION "container_has_event"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 DECLARE
     made_by text COLLATE "C";
-    came_from text COLLATE "C";
 BEGIN
     IF current_setting('fsm.unguarded', true) = pg_current_xact_id_if_assigned()::text || ' container' THEN
         IF pg_has_role(current_user, (SELECT c.relowner FROM pg_class AS c WHERE c.oid = TG_RELID), 'USAGE') THEN
             RETURN NULL;
         END IF;
     END IF;
-    IF TG_OP = 'UPDATE' THEN
-        came_from := OLD."state";
-    END IF;
-    SELECT e."operation" INTO made_by FROM "container_events" AS e
-    WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
-      AND e."from_state" IS NOT DISTINCT FROM came_from AND e."to_state" = NEW."state" AND e."operation" <> '__purged'
-      AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "container_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."checksum") % 4294967296);
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'fsm: container: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
-    END IF;
     IF TG_OP = 'INSERT' THEN
+        SELECT e."operation" INTO made_by FROM "container_events" AS e
+        WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
+          AND e."from_state" IS NULL AND e."to_state" = NEW."state" AND e."operation" <> '__purged'
+          AND (e."chain" = 0 OR e."chain" = e."checksum");
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'fsm: container: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+        END IF;
         IF made_by <> '__import' AND NEW."state" NOT IN ('creating') THEN
             RAISE EXCEPTION 'fsm: container: % begins in creating', quote_literal(NEW."id") USING ERRCODE = 'FS001';
         END IF;
         RETURN NULL;
+    END IF;
+    SELECT e."operation" INTO made_by FROM "container_events" AS e
+    WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
+      AND e."from_state" = OLD."state" AND e."to_state" = NEW."state" AND e."operation" <> '__purged'
+      AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "container_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."checksum") % 4294967296);
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'fsm: container: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     IF NEW."pid" IS DISTINCT FROM OLD."pid" AND made_by NOT IN ('finish_create', 'fail_start', 'exit') THEN
         RAISE EXCEPTION 'fsm: container: %: pid is changed by finish_create, fail_start, exit only', quote_literal(NEW."id") USING ERRCODE = 'FS004';

@@ -436,35 +436,38 @@ $fsm$;
 CREATE OR REPLACE TRIGGER "paymentintent_guard" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "amount", "currency", "capture_method", "confirmation_method", "payment_method", "next_action", "amount_capturable", "capture_before", "amount_received", "last_payment_error", "confirmations", "canceled_at", "cancellation_reason", "_chain" ON "paymentintent"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "paymentintent_guard"();
 CREATE OR REPLACE TRIGGER "paymentintent_created" BEFORE INSERT ON "paymentintent"
-    FOR EACH ROW EXECUTE FUNCTION "paymentintent_guard"();
+    FOR EACH ROW WHEN (NEW._chain = 0 OR NEW.rev <> 1) EXECUTE FUNCTION "paymentintent_guard"();
 CREATE OR REPLACE TRIGGER "paymentintent_removed" BEFORE DELETE ON "paymentintent"
     FOR EACH ROW EXECUTE FUNCTION "paymentintent_guard"();
 
 CREATE OR REPLACE FUNCTION "paymentintent_has_event"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 DECLARE
     made_by text COLLATE "C";
-    came_from text COLLATE "C";
 BEGIN
     IF current_setting('fsm.unguarded', true) = pg_current_xact_id_if_assigned()::text || ' paymentintent' THEN
         IF pg_has_role(current_user, (SELECT c.relowner FROM pg_class AS c WHERE c.oid = TG_RELID), 'USAGE') THEN
             RETURN NULL;
         END IF;
     END IF;
-    IF TG_OP = 'UPDATE' THEN
-        came_from := OLD."state";
-    END IF;
-    SELECT e."operation" INTO made_by FROM "paymentintent_events" AS e
-    WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
-      AND e."from_state" IS NOT DISTINCT FROM came_from AND e."to_state" = NEW."state" AND e."operation" <> '__purged'
-      AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "paymentintent_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."checksum") % 4294967296);
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'fsm: paymentintent: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
-    END IF;
     IF TG_OP = 'INSERT' THEN
+        SELECT e."operation" INTO made_by FROM "paymentintent_events" AS e
+        WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
+          AND e."from_state" IS NULL AND e."to_state" = NEW."state" AND e."operation" <> '__purged'
+          AND (e."chain" = 0 OR e."chain" = e."checksum");
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'fsm: paymentintent: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+        END IF;
         IF made_by <> '__import' AND NEW."state" NOT IN ('requires_payment_method', 'requires_confirmation') THEN
             RAISE EXCEPTION 'fsm: paymentintent: % begins in requires_confirmation, requires_payment_method', quote_literal(NEW."id") USING ERRCODE = 'FS001';
         END IF;
         RETURN NULL;
+    END IF;
+    SELECT e."operation" INTO made_by FROM "paymentintent_events" AS e
+    WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
+      AND e."from_state" = OLD."state" AND e."to_state" = NEW."state" AND e."operation" <> '__purged'
+      AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "paymentintent_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."checksum") % 4294967296);
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'fsm: paymentintent: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     IF NEW."amount" IS DISTINCT FROM OLD."amount" AND made_by NOT IN ('update', 'increment_authorization') THEN
         RAISE EXCEPTION 'fsm: paymentintent: %: amount is changed by update, increment_authorization only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
