@@ -171,8 +171,8 @@ bench: ## benchmarks (BENCH selects)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
 .PHONY: bench-report
-bench-report: ## measure every bar side by side (ROUNDS=5, RECORDS=1000000, FORM=short, SECTIONS=) and write BENCHMARKS.md; a quarter of an hour
-	cd internal/lab/bench && $(GO) run . -rounds $(ROUNDS) -records $(RECORDS) -short=$(if $(filter short,$(FORM)),true,false) -only '$(SECTIONS)' $(if $(SECTIONS),,-o ../../..)
+bench-report: ## measure every bar side by side (ROUNDS=5, RECORDS=1000000, FORM=short, SECTIONS=, SCRATCH=folder on another disk) and write BENCHMARKS.md; a quarter of an hour
+	cd internal/lab/bench && $(GO) run . -rounds $(ROUNDS) -records $(RECORDS) -short=$(if $(filter short,$(FORM)),true,false) -only '$(SECTIONS)' -scratch '$(SCRATCH)' $(if $(SECTIONS),,-o ../../..)
 
 .PHONY: bench-smoke
 bench-smoke: ## the guard: fail when something allocates or a ratio is far from its bar

@@ -47,6 +47,11 @@ func newLab(ctx context.Context, o options) (l *lab, err error) {
 			err = errors.Join(err, l.end())
 		}
 	}()
+	if o.scratch != "" { // the server's, too
+		if err := os.Setenv("TMPDIR", o.scratch); err != nil {
+			return l, err
+		}
+	}
 	dsn, halt, err := pgtest.Boot("fsync=on", "synchronous_commit=on", "shared_buffers="+buffers(), "max_wal_size=4GB",
 		"autovacuum=off")
 	switch {

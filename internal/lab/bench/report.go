@@ -120,6 +120,7 @@ request id, CHECKs, no trigger. "226093e" is this repository at that commit. Whe
 | | |
 |---|---|
 | processor, system | %s, %d for Go; %s/%s%s; %s |
+| disk: a write of 8 kB and its fdatasync, p50 and p90 | %s |
 | load average before, and after | %s; %s |
 | took | %s |
 
@@ -127,7 +128,7 @@ request id, CHECKs, no trigger. "226093e" is this repository at that commit. Whe
 
 | what | bar | measured | |
 |---|--:|---|---|
-`, o.rounds, processor(), runtime.GOMAXPROCS(0), runtime.GOOS, runtime.GOARCH, kernel(), runtime.Version(), load,
+`, o.rounds, processor(), runtime.GOMAXPROCS(0), runtime.GOOS, runtime.GOARCH, kernel(), runtime.Version(), disk(o.scratch), load,
 		loadAverage(), took.Round(time.Second))
 	var missed []string
 	why := map[string][]string{}

@@ -140,3 +140,15 @@ func TestGuard(t *testing.T) {
 		}
 	}
 }
+
+// A median is no longer than what nine of ten keep to, and a folder that is not there has none.
+func TestDisk(t *testing.T) {
+	t.Parallel()
+	p50, p90, err := diskSyncs(t.TempDir())
+	if err != nil || p50 <= 0 || p90 < p50 {
+		t.Errorf("%v, %v, %v", p50, p90, err)
+	}
+	if _, _, err := diskSyncs("/no/such/folder"); err == nil {
+		t.Error("a folder that is not there is measured")
+	}
+}
