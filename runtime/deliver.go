@@ -428,6 +428,11 @@ func (m *Machine[R]) settleThen(
 		if err != nil {
 			return err
 		}
+		if len(next.Recorded) > 0 { // a trigger may have asked for the step at this revision, and it was recorded only
+			if known, err := tx.Request(d.ID, requestID); err != nil || len(known) > 0 {
+				return err
+			}
+		}
 		at := m.now()
 		s, err := m.thenStep(ctx, tx, op, next, &row, rec, origin{event: driver.Event{At: at, RequestID: requestID}, problem: problem})
 		if err != nil {

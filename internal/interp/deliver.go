@@ -49,6 +49,10 @@ func settle(
 		c.Inputs = inputs
 	}
 	c.RequestID = systemID(c.Op, d.Rev) // a transaction of its own, hence a request of its own
+	// A trigger may have asked for the step at this revision: then it was recorded, or the record would not be here.
+	if slices.ContainsFunc(w.Log, func(e Event) bool { return e.ID == d.ID && e.RequestID == c.RequestID }) {
+		return Outcome{Record: w.Records[d.ID], Current: w.Records[d.ID], Replayed: true}, settled, nil
+	}
 	out, done, refusal := settled.commit(m, settled.Records[d.ID], c, origin{cause: d.Op})
 	if refusal != nil {
 		return Outcome{}, w, refusal
