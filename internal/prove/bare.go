@@ -73,7 +73,7 @@ func (w *work) absentPart(s *part, branch *spec.Branch, a spec.Assign, t spec.Te
 	if v == impossible { // another input or field has no value then
 		return
 	}
-	if v != undecided && !s.untold() {
+	if v != undecided && !s.untold(sol) {
 		f.Example = w.example(s, nil, record, sol)
 		if t.Input != nil {
 			f.Example.relevant[t.Input] = true
@@ -122,7 +122,7 @@ func (w *work) absentInput(s *part, branch *spec.Branch, a spec.Assign, against 
 	if v == impossible { // another input or field has no value then
 		return
 	}
-	if v != undecided && !s.untold() {
+	if v != undecided && !s.untold(sol) {
 		f.Example = w.example(s, nil, record, sol)
 		f.Example.relevant[a.Value.Input] = true
 		f.Example.note(w.about(s, branch, goal{fields: []*spec.Field{a.Field}}))

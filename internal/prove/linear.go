@@ -160,8 +160,14 @@ func (p *problem) together(v *value, of []value) {
 	}
 }
 
+// growth is a back-off between ends that are no constants.
+type growth struct{ v, base, longest, tries value }
+
+// doublings is how often such a back-off grows at most, so that the proof knows what it is.
+const doublings = 8
+
 // backoff is a length that doubles with a counter from one end to the other. Between ends that
-// are no constants a proof knows what it is at first, and that it stays between them.
+// are no constants a proof knows what the first ones are, and that all stay between the ends.
 func (p *problem) backoff(b *spec.Backoff, read reader) value {
 	base, longest := p.term(b.Base, read), p.term(b.Max, read)
 	v := value{kind: spec.KindDuration}
@@ -179,8 +185,19 @@ func (p *problem) backoff(b *spec.Backoff, read reader) value {
 	p.assume(compare(v, longest, 0))
 	p.assume(anyOf(compare(base, v, 0), same(v, longest)))
 	if b.Base.Kind != spec.TermSpan || b.Max.Kind != spec.TermSpan {
-		p.vague = true
-		p.assume(anyOf(n.atLeast(1), same(v, base), same(v, longest)))
+		p.growths = append(p.growths, growth{v, base, longest, n})
+		shortest, _ := lengths(b.Base)
+		_, greatest := lengths(b.Max)
+		k := int64(0)
+		for ; k < doublings && max(1, shortest)<<k < greatest; k++ {
+			length := base.times(1 << k)
+			p.assume(anyOf(not(same(n, constant(n.kind, k))), all(compare(v, length, 0), anyOf(same(v, length), same(v, longest)))))
+		}
+		grown := []formula{same(v, longest), all(same(v, base), not(base.atLeast(1)))} // of 0 nothing grows
+		if k == doublings {
+			grown = append(grown, compare(base.times(1<<k), v, 0))
+		}
+		p.assume(anyOf(not(n.atLeast(k)), anyOf(grown...)))
 		return v
 	}
 	for k := int64(0); ; k++ {
@@ -192,6 +209,49 @@ func (p *problem) backoff(b *spec.Backoff, read reader) value {
 		}
 		p.assume(anyOf(not(same(n, constant(n.kind, k))), is))
 	}
+}
+
+// lengths returns between which lengths an end of a back-off is.
+func lengths(t spec.Term) (low, high int64) {
+	switch {
+	case t.Field != nil:
+		return *t.Field.Type.Min, *t.Field.Type.Max
+	case t.Input != nil:
+		return *t.Input.Type.Min, *t.Input.Type.Max
+	}
+	return t.Int, t.Int
+}
+
+// times is a value a number of times.
+func (v value) times(n int64) value {
+	if v.off *= n; v.num != 0 || v.sum != nil {
+		v.sum = v.addends(n)
+	}
+	return v
+}
+
+// told reports whether the back-offs of a solution are what the interpreter makes of their ends
+// and tries.
+func (s *part) told(sol *solution) bool {
+	w := &world{part: s, sol: sol}
+	for _, g := range s.growths {
+		if g.v.maybe && !sol.bools[g.v.pres] {
+			continue
+		}
+		if w.number(g.v) != (&spec.Backoff{}).Length(w.number(g.base), w.number(g.longest), w.number(g.tries)) {
+			return false
+		}
+	}
+	return true
+}
+
+// tried says that each back-off grows fewer than n times.
+func (s *part) tried(n int64) []formula {
+	var list []formula
+	for _, g := range s.growths {
+		list = append(list, not(g.tries.atLeast(n)))
+	}
+	return list
 }
 
 // addends are the numbers of a value, times a factor.

@@ -112,7 +112,19 @@ func (s *part) ask(example bool, fs ...[]formula) (verdict, *solution) {
 	return solve(list, want, s.meter)
 }
 
-func (s *part) check(fs ...[]formula) (verdict, *solution) { return s.ask(true, fs...) }
+// check prefers a solution whose back-offs are known.
+func (s *part) check(fs ...[]formula) (verdict, *solution) {
+	v, sol := s.ask(true, fs...)
+	if v != possible || s.told(sol) {
+		return v, sol
+	}
+	for _, n := range []int64{2, doublings} { // the less, the fewer cases
+		if v, known := s.ask(true, append(slices.Clone(fs), s.tried(n))...); v == possible && s.told(known) {
+			return v, known
+		}
+	}
+	return v, sol
+}
 
 func (s *part) can(fs ...[]formula) bool {
 	v, _ := s.ask(false, fs...)

@@ -76,11 +76,11 @@ func (w *work) failed(s *part, branch *spec.Branch, to *spec.State, record after
 	case v == undecided:
 		f.Message = strings.Replace(f.Message, " can leave ", " may leave ", 1) + ", which was not decided"
 		f.Related = append(f.Related, spec.Related{Pos: pos, Message: "the facts around it have too many cases to decide; it may hold"})
-	case s.vague:
+	case !s.told(sol):
 		f.Message = strings.Replace(f.Message, " can leave ", " may leave ", 1) + ", which was not decided"
-		const part = "a back-off between ends that are no constants is known in part; it may hold"
+		const part = "a back-off between ends that are no constants is not known after some tries; it may hold"
 		f.Related = append(f.Related, spec.Related{Pos: pos, Message: part})
-	case s.untold(): // the solution does not tell what those numbers are
+	case s.untold(sol): // the solution does not tell what those numbers are
 	default:
 		f.Example = w.example(s, to, record, sol)
 		f.Example.note(w.about(s, branch, g))
@@ -313,7 +313,7 @@ func (w *work) gap(s *part, above []*spec.Branch, record after, sol *solution) {
 	case len(above) == 0:
 		f.Message = fmt.Sprintf("%s: no branch is for state %s", op.Name, source(s))
 		f.Hint = "list the state under `from` of a branch, or add a last branch without `from` and `when`"
-	case sol == nil || s.untold():
+	case sol == nil || s.untold(sol):
 		f.Message = fmt.Sprintf("%s: the branches%s are not known to cover every record", op.Name, in)
 	default:
 		f.Message = fmt.Sprintf("%s: no branch is taken%s when %s", op.Name, in, w.region(s, above, record, sol))

@@ -3,7 +3,6 @@ package prove_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -102,8 +101,12 @@ func TestCounterexamplesAreReal(t *testing.T) {
 		}
 		for _, f := range prove.Machine(m).Findings {
 			if f.Example == nil {
-				if strings.HasPrefix(f.Code, "FSM3") && !vague.MatchString(src) {
-					t.Errorf("seed %d: %s has no example", seed, f.Message)
+				switch {
+				case !strings.HasPrefix(f.Code, "FSM3"):
+				case strings.Contains(f.Message, " may leave ") && strings.Contains(src, "backoff"): // it grows often
+					seen["undecided"]++
+				default:
+					t.Errorf("seed %d: %s has no example\n%s", seed, f.Message, src)
 				}
 				continue
 			}
@@ -122,11 +125,11 @@ func TestCounterexamplesAreReal(t *testing.T) {
 			t.Errorf("only %d examples of %s: the machines are too tame", seen[code], code)
 		}
 	}
+	if all := seen["FSM301"] + seen["FSM302"] + seen["FSM303"] + seen["FSM304"]; 200*seen["undecided"] > all {
+		t.Errorf("%d findings of %d are not decided", seen["undecided"], all)
+	}
 	t.Logf("examples replayed: %v", seen)
 }
-
-// vague is a length between ends that are no constants, which a proof knows in part.
-var vague = regexp.MustCompile(`backoff [a-z]|backoff \S+ to [a-z]`)
 
 // unreal says what is wrong with the example of a finding, or "".
 func unreal(m *spec.Machine, f prove.Finding) string {

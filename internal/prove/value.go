@@ -38,20 +38,20 @@ type set struct {
 // problem is one question in the making: the numbers and atoms of one step, and
 // what the types of its fields and inputs promise of them.
 type problem struct {
-	m      *spec.Machine
-	op     *spec.Operation
-	facts  []formula // what the types promise
-	nums   []number
-	bools  int
-	fields map[*spec.Field]value // the record before the step
-	inputs map[*spec.Input]value
-	actor  *value
-	now    *value
-	words  map[string]int64
-	texts  map[string]int // the numbers that stand for texts of the file
-	large  map[int64]int  // the numbers that stand for constants beyond the limit
-	grown  map[string]int // the numbers that stand for back-offs, by their ends and counters
-	vague  bool           // some number is not known as well as the interpreter knows it
+	m       *spec.Machine
+	op      *spec.Operation
+	facts   []formula // what the types promise
+	nums    []number
+	bools   int
+	fields  map[*spec.Field]value // the record before the step
+	inputs  map[*spec.Input]value
+	actor   *value
+	now     *value
+	words   map[string]int64
+	texts   map[string]int // the numbers that stand for texts of the file
+	large   map[int64]int  // the numbers that stand for constants beyond the limit
+	grown   map[string]int // the numbers that stand for back-offs, by their ends and counters
+	growths []growth       // of those, the ones that are not known after some tries
 
 	sets    int
 	filled  map[int]int // set -> the atom "it is not empty"
@@ -405,4 +405,4 @@ func (p *problem) text(k spec.Kind, text string) value {
 }
 
 // untold reports whether a solution leaves open what some numbers are, so that no example is told.
-func (p *problem) untold() bool { return len(p.large) > 0 || p.vague }
+func (s *part) untold(sol *solution) bool { return len(s.large) > 0 || sol != nil && !s.told(sol) }

@@ -112,6 +112,40 @@ func notPast(x *spec.Fact, t spec.Trigger) bool {
 // deadline writes when a trigger is due, as the file has it.
 func deadline(t spec.Trigger) string { return strings.TrimPrefix(t.Text, "after ") }
 
+// atOnce reports whether a trigger is due as soon as its field is set to a value: with all that
+// is added, no later than now.
+func atOnce(t spec.Trigger, v spec.Value) bool {
+	d := instant{times: map[*spec.Field]int64{nil: -1}, lengths: map[*spec.Field]int64{}}
+	switch v.Kind {
+	case spec.ValueNow:
+		d.times[nil]++
+		d.high = v.Plus.Microseconds()
+	case spec.ValueSum:
+		if !d.add(spec.Term{Kind: spec.TermSum, Parts: v.Parts}, 1) {
+			return false
+		}
+	default:
+		return false
+	}
+	d.high += t.Plus.Microseconds()
+	if t.By != nil {
+		d.lengths[t.By]++
+	}
+	for _, n := range d.times {
+		if n != 0 {
+			return false
+		}
+	}
+	for f, n := range d.lengths {
+		if n > 0 {
+			d.high += n * *f.Type.Max
+		} else {
+			d.high += n * *f.Type.Min
+		}
+	}
+	return d.high <= 0
+}
+
 // parts lists the fields that a deadline is made of.
 func parts(t spec.Trigger) []*spec.Field {
 	if t.By != nil {

@@ -20,8 +20,8 @@ is never run, and what it should end goes on forever. Usually a comparison is re
 	{
 		Code: "FSM207", Name: "trigger that fires again at once", Severity: spec.Warning, Run: restless, Allow: true,
 		Doc: `The sweeper fires the operation once the deadline is past, and the operation leaves the record in a state where the same
-deadline fires it: each sweep makes one more revision and one more event, with nothing between them. Move the deadline, clear it, or
-lead to a state that is not under ` + "`from`" + `.`,
+deadline fires it: each sweep makes one more revision and one more event, with nothing between them. The deadline is left as it is, or
+set to ` + "`now`" + ` or before. Move the deadline ahead, clear it, or lead to a state that is not under ` + "`from`" + `.`,
 	},
 	{
 		Code: "FSM609", Name: "deadline that a caller sets freely", Severity: spec.Info, Run: freeDeadline, Allow: true,
@@ -117,8 +117,15 @@ func restless(p *Pass) {
 				continue
 			}
 			for _, v := range op.Moves() {
-				if !listed(v.To, op.From) || absentPart(v.To, t) != nil || !endless(op, v, parts(t)) {
+				if !listed(v.To, op.From) || absentPart(v.To, t) != nil || !endless(op, v, t) {
 					continue
+				}
+				if a := setIn(op, v, t.After); a != nil {
+					p.report(finding{
+						pos: t.Pos, mark: t.Text, related: also(a.Pos, "the record is due again at once"),
+						hint: fmt.Sprintf("set %s to an instant that is still to come, such as `now + 5m`, or lead to a state that is not under its `from`", t.After.Name),
+					}, "%s is fired after %s, and sets %s to `%s` in %s: each sweep fires it again", op.Name, deadline(t), t.After.Name, a.Value.Text, v.To.Name)
+					break
 				}
 				p.report(finding{
 					pos: t.Pos, mark: t.Text, related: also(v.Pos, "the record stays due in %s", v.To.Name),
@@ -130,13 +137,27 @@ func restless(p *Pass) {
 	}
 }
 
+// setIn returns what a move sets a field to in the end.
+func setIn(op *spec.Operation, v spec.Move, f *spec.Field) *spec.Assign {
+	list := [][]spec.Assign{op.Effects.Set}
+	if v.Branch != nil {
+		list = append(list, v.Branch.Effects.Set)
+	}
+	for _, set := range slices.Backward(list) {
+		if i := slices.IndexFunc(set, func(a spec.Assign) bool { return a.Field == f }); i >= 0 {
+			return &set[i]
+		}
+	}
+	return nil
+}
+
 func absentIn(s *spec.State, f *spec.Field) bool {
 	return slices.ContainsFunc(s.Absent, func(r spec.FieldRef) bool { return r.Field == f })
 }
 
 // endless reports whether nothing that a move changes can keep the next call of
 // the operation from being the same.
-func endless(op *spec.Operation, v spec.Move, deadline []*spec.Field) bool {
+func endless(op *spec.Operation, v spec.Move, t spec.Trigger) bool {
 	changed := map[*spec.Field]bool{}
 	list := []*spec.Effects{&op.Effects}
 	if v.Branch != nil {
@@ -150,7 +171,10 @@ func endless(op *spec.Operation, v spec.Move, deadline []*spec.Field) bool {
 			changed[r.Field] = true
 		}
 	}
-	if slices.ContainsFunc(deadline, func(f *spec.Field) bool { return changed[f] }) {
+	switch a := setIn(op, v, t.After); {
+	case changed[t.By]:
+		return false
+	case a != nil && !atOnce(t, a.Value), a == nil && changed[t.After]:
 		return false
 	}
 	for _, r := range op.Require {

@@ -338,6 +338,9 @@ func TestTheProofMissesNothing(t *testing.T) {
 		if 100*sum.unreal > max(sum.claims, 100) {
 			t.Errorf("%d of %d examples do not go wrong", sum.unreal, sum.claims)
 		}
+		if 500*sum.undecided > max(sum.claims, 500) { // of back-offs between fields, that grow often
+			t.Errorf("%d of %d findings are not decided", sum.undecided, sum.claims)
+		}
 		if !t.Failed() && (sum.wrong < n/4 || sum.claims < n/4 || sum.sound < n/20 || sum.refused > n/4) {
 			t.Errorf("the machines are too tame, or too wild")
 		}

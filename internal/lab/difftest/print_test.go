@@ -518,9 +518,9 @@ func triggerWords(t spec.Trigger) string {
 func plus(d time.Duration) string {
 	switch {
 	case d > 0:
-		return fmt.Sprintf(" + %ds", d/time.Second)
+		return " + " + spec.SpanText(d.Microseconds())
 	case d < 0:
-		return fmt.Sprintf(" - %ds", -d/time.Second)
+		return " - " + spec.SpanText(-d.Microseconds())
 	}
 	return ""
 }

@@ -131,17 +131,18 @@ func TestStrength(t *testing.T) {
 
 // sameInScenarios lists the mutants of scenarios that mean the same, with the reason.
 var sameInScenarios = map[string]string{
-	"sums: pay: do not set refunded":                       "a creation gives a field its default",
-	"sums: pay: refunded: one more":                        "a text has no words for another default of one operation",
-	"givesup: declined: branch 2 before 1":                 "both lead to one state",
-	"sums: tip_more: branch 1: drop input.more is present": "the sum below does not hold without it",
+	"sums: pay: do not set refunded":                                 "a creation gives a field its default",
+	"sums: pay: refunded: one more":                                  "a text has no words for another default of one operation",
+	"givesup: declined: branch 2 before 1":                           "both lead to one state",
+	"durations: bid: branch 1: when: the bound of closes < now + 5m": "at that instant it is set to what it is",
+	"sums: tip_more: branch 1: drop input.more is present":           "the sum below does not hold without it",
 }
 
-// TestScenariosAreNoticed makes every mutant of the machines of sums and of effects that give
-// up: what the static checks leave, the generated tests notice.
+// TestScenariosAreNoticed makes every mutant of the machines of sums, of effects that give up, of
+// lengths and of deadlines: what the static checks leave, the generated tests notice.
 func TestScenariosAreNoticed(t *testing.T) {
 	used := 0
-	for _, name := range []string{"sums", "givesup"} {
+	for _, name := range []string{"sums", "givesup", "durations", "leases"} {
 		t.Run(name, func(t *testing.T) { used += scenarioIsNoticed(t, name) })
 	}
 	if used != len(sameInScenarios) {
@@ -164,6 +165,9 @@ func scenarioIsNoticed(t *testing.T, name string) int {
 		return m
 	}
 	original := parsed()
+	if _, found := spec.Parse(path, []byte(printed(original))); found.HasErrors() {
+		t.Fatalf("its text, by which mutants are judged: %v", found)
+	}
 	asked := generatedCases(t, original)
 	meant := map[string]bool{}
 	for _, d := range refusal(original, nil) {
@@ -359,11 +363,14 @@ func asksOtherwise(original, m *spec.Machine) bool {
 	asks := func(m *spec.Machine) (list []string) {
 		for _, o := range m.Operations {
 			for _, t := range o.Triggers {
-				field := ""
+				field, by := "", ""
 				if t.After != nil {
 					field = t.After.Name
 				}
-				list = append(list, fmt.Sprint(o.Name, t.Startup, field, t.Plus))
+				if t.By != nil {
+					by = t.By.Name
+				}
+				list = append(list, fmt.Sprint(o.Name, t.Startup, field, t.Plus, by))
 			}
 			for _, r := range o.Require {
 				if p := r.Guard.Peers; p != nil {

@@ -64,18 +64,18 @@ var planWords = map[string]struct {
 	index, state, counted string // an index is used; its part of one state is, for rows and for their number
 	effect                string // the deliveries of one effect are found, up to a time
 	until                 string // behind a column: an index is used up to a value
-	later                 string // in a query for what is due after a time and a length
+	later                 string // in a query for what is due after a time and a length: both are put in
 	sorts, filters        string // what it reads is sorted; what it counts is looked at one by one
 	minute                string // before a deadline: the column that the sweeper's index names
 	open                  bool   // the only index by states is of those that are not terminal
 }{
 	"sqlite": {
-		effect: "(effect=? AND due<?)", minute: "(", index: "USING INDEX ", state: "(state=?", counted: "(state=?", until: "<?", later: `" + "`,
-		sorts: "TEMP B-TREE", filters: "TEMP B-TREE",
+		effect: "(effect=? AND due<?)", minute: "(", index: "USING INDEX ", state: "(state=?", counted: "(state=?", until: "<?",
+		later: `%s + %s)`, sorts: "TEMP B-TREE", filters: "TEMP B-TREE",
 	},
 	"postgres": {
 		effect: "(effect = fresh.name) AND (due <= ", minute: "Index Cond: (_minute_", open: true, index: "Index Scan using ", until: " <= ",
-		later: "interval '1 microsecond'", sorts: "Sort", filters: "Filter",
+		later: "%s - '1970-01-01 00:00:00+00'::timestamptz + %s * ", sorts: "Sort", filters: "Filter",
 	},
 }
 
@@ -123,10 +123,21 @@ func plans[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 		for _, column := range deadlines(s.M) {
 			demand(plans, quoteName(column)+" <= ", words.minute+column+words.until, "", 1)
 		}
-		for _, o := range s.M.Operations { // with a length that a field holds, the index over both
-			if slices.ContainsFunc(o.Triggers, func(t spec.Trigger) bool { return t.By != nil }) {
-				demand(plans, words.later, s.M.Name+"_due_"+o.Name, "TEMP B-TREE", 1)
+		due := map[string][]string{} // with a length that a field holds, the index over both
+		for _, o := range s.M.Operations {
+			for _, x := range o.Triggers {
+				if x.By != nil {
+					query := fmt.Sprintf(words.later, quoteName(x.After.Stored()), quoteName(x.By.Stored()))
+					due[query] = append(due[query], o.Name)
+				}
 			}
+		}
+		for query, ops := range due {
+			wanted := s.M.Name + "_due_"
+			if len(ops) == 1 { // else one serves the others as well
+				wanted += ops[0]
+			}
+			demand(plans, query, wanted, "TEMP B-TREE", 1)
 		}
 	}
 	if h.D.Deliver != nil {
