@@ -46,6 +46,10 @@ func (p *plan) sqlite() {
 	for _, name := range step.Anew {
 		p.sqliteLosses(p.old.Table(name))
 	}
+	for _, name := range step.Views {
+		p.refuse(`'the trigger "' || "name" || '" would be lost with its view; drop it first'`,
+			fmt.Sprintf(`FROM sqlite_master WHERE "type" = 'trigger' AND lower("tbl_name") = %s`, quoteText(strings.ToLower(name))))
+	}
 	p.refusals(step.Refused)
 	p.statements("", step.Look)
 	if len(p.moved) > 0 {

@@ -23,8 +23,9 @@ type Step struct {
 	Broken    []Refusal // looked at after it
 	Forget    []string
 
-	Anew []string // tables that are made anew
-	Gone []string // columns of the records that go
+	Anew  []string // tables that are made anew
+	Views []string // views that are made anew, or go
+	Gone  []string // columns of the records that go
 }
 
 // SQLite returns the step. It is empty where nothing differs but what is missing.
@@ -81,6 +82,9 @@ func lower(list []string) string {
 }
 
 func (s *Step) drop(p *Piece) {
+	if p.Kind == "view" {
+		s.Views = append(s.Views, p.Name)
+	}
 	s.Drop = append(s.Drop, "DROP "+strings.ToUpper(p.Kind)+" IF EXISTS "+Quote(p.Name))
 }
 
@@ -192,8 +196,9 @@ func (c *Change) look(s *Step) {
 	for _, name := range s.Gone {
 		// In double quotes SQLite takes the name of a column that is gone for a text.
 		s.Refused = append(s.Refused, Refusal{`"type"`, `"name"`, "names the column " + Quote(name) + ", which goes; drop it first",
-			fmt.Sprintf(`FROM sqlite_master WHERE "type" IN ('view', 'trigger') AND "sql" LIKE %s
-    AND "sql" LIKE %s AND lower("name") NOT IN (%s)`, Literal("%"+Quote(name)+"%"), Literal("%"+c.Machine+"%"), lower(append(ours, "")))})
+			fmt.Sprintf(`FROM sqlite_master WHERE "type" IN ('view', 'trigger') AND instr(lower("sql"), %s)
+    AND ' ' || lower("sql") || ' ' GLOB '*[^a-z0-9_]%s[^a-z0-9_]*' AND lower("name") NOT IN (%s)`,
+				Literal(strings.ToLower(Quote(name))), strings.ToLower(c.Machine), lower(append(ours, "")))})
 	}
 	if views || len(s.Gone) > 0 { // SQLite reads every view and trigger, and names one that it cannot read
 		probe := []string{`SAVEPOINT "fsm_probe"`, `CREATE TABLE "fsm_probe" ("a")`, `ALTER TABLE "fsm_probe" RENAME TO "fsm_probed"`,

@@ -338,7 +338,7 @@ func (p *Package[R]) late(t *report, c *Case) {
 		event, err := p.instead(c, call)
 		var r *fsm.Refusal
 		switch {
-		case err == nil && reflect.ValueOf(event).FieldByName("Guard").String() != "": // it is recorded for one, which comes first
+		case err == nil && !reflect.ValueOf(event).FieldByName("Guard").IsZero(): // it is recorded for one, which comes first
 		case err == nil:
 			t.Errorf("%s in the last second of the calendar: it is not refused, though %s is after it", c, name)
 		case errors.As(err, &r) && (r.Code == fsm.ErrGuard || r.Code == fsm.ErrInvariant): // which come first

@@ -1,12 +1,16 @@
 package sqlstore
 
 import (
+	"database/sql"
 	"errors"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	_ "modernc.org/sqlite" // the driver
 
+	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
@@ -182,5 +186,58 @@ func TestOthersOfAnyGroup(t *testing.T) {
 			t.Errorf("%s: got %d, %v, want 4", want, n, err)
 		}
 		s.want(t, want)
+	}
+}
+
+// The databases name the first cause: a known request before an id that is taken, and before a record that moved.
+func TestCausesHaveAnOrder(t *testing.T) {
+	t.Parallel()
+	databases := map[string]Dialect{pgtest.DSN(t): Postgres(), "": SQLite()}
+	for dsn, d := range databases {
+		driverName := "pgx"
+		if dsn == "" {
+			driverName, dsn = "sqlite", "file:"+filepath.Join(t.TempDir(), "causes.db")
+		}
+		db, err := sql.Open(driverName, dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		for _, text := range []string{
+			`CREATE TABLE "m" ("id" text, "rev" bigint, "state" text)`, `INSERT INTO "m" VALUES ('a', 3, 'on')`,
+			`CREATE TABLE "m_events" ("id" text, "request_id" text, "request_n" bigint)`,
+			`INSERT INTO "m_events" VALUES ('a', 'r', -1), ('b', 'batch', 0)`,
+		} {
+			if _, err := db.ExecContext(t.Context(), text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		x, _ := scriptedTx(t, d, mode{})
+		for _, c := range []struct {
+			id      string
+			request any
+			n, rev  int64
+			state   string
+			logged  bool
+			want    string
+		}{
+			{"a", "r", -1, 2, "on", false, "request"},
+			{"a", "r", -1, 0, "", false, "request"},
+			{"c", "batch", 0, 0, "", false, "request"},
+			{"c", "r", -1, 0, "", false, ""}, // of another record
+			{"a", nil, -1, 0, "", false, "id"},
+			{"a", nil, -1, 0, "", true, "id"},
+			{"b", nil, -1, 0, "", false, "id"}, // its log alone
+			{"b", nil, -1, 0, "", true, ""},
+			{"a", "x", -1, 2, "on", false, "moved"},
+			{"a", "x", -1, 3, "off", true, "moved"},
+			{"a", "x", -1, 3, "on", false, ""},
+		} {
+			got := "?"
+			err := db.QueryRowContext(t.Context(), x.t.text("explain_write"), c.id, c.request, c.n, c.rev, c.state, c.logged).Scan(&got)
+			if err != nil || got != c.want {
+				t.Errorf("%s, %+v: got %q, %v", d.Name(), c, got, err)
+			}
+		}
 	}
 }

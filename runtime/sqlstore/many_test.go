@@ -42,6 +42,9 @@ func TestManyWritesAreOneStatement(t *testing.T) {
 		t.Errorf("got %v, changed: %t, ran: %t, last: %v", err, x.changed, x.ran, x.last)
 	}
 	s.want(t, text)
+	if !strings.Contains(text, "CASE WHEN $1 THEN greatest(pg_current_xact_id(),") {
+		t.Errorf("nothing puts the events behind those of their records:\n%s", text)
+	}
 
 	made, _ := x.t.writing(true, moves(true, "d", "e")...)
 	one, _ := x.t.writing(true, moves(false, "f")[0])

@@ -9,6 +9,8 @@
 --   {CELLS}          $2::text AS "id", ...
 --   {ARRAYS} {NAMES} $2::text::text[], ... and "id", ...
 --   {LAST}           the last parameter
+--   {WRITES} {ASKS} {LEAVES} {FREE}  parts below that a text has, or not: one or many writes, effects, unique rules
+--   {META} {VERSIONS}  the tables fsm_meta and fsm_versions; {VALUES} parameters for a whole row
 --   {SAME}           fails the statement when the names lead to other tables than those that the store was opened on
 --
 -- Parameters of a write: $1 says whether its event must stand behind the last one (see log_position), then

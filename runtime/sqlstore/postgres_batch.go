@@ -11,7 +11,7 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
-// Several writes are one statement to a server too: see builder.
+// Several writes are one statement to a server too: see writing.
 
 // commitStatement commits a batch in one statement. Whoever is not among those
 // it wrote tries alone: the statement passes over records that are elsewhere or

@@ -136,7 +136,7 @@ func (t *table) queries() (list []Query) {
 	return list
 }
 
-// text returns a query that the machine has one of; nothing where the database needs no such query.
+// text returns a query that the machine has one of.
 func (t *table) text(name string) string { return t.textOf(name, name, nil) }
 
 // textOf returns a query that is made once under a key.
@@ -147,16 +147,14 @@ func (t *table) textOf(key, name string, made func() map[string]string) string {
 	if known {
 		return text
 	}
-	if _, has := queryFiles[t.dialect.Name()].texts[name]; has {
-		var words map[string]string
-		if made != nil {
-			words = made()
-		}
-		text = t.query(name, words)
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.texts[key] = text
+	var words map[string]string
+	if made != nil {
+		words = made()
 	}
+	text = t.query(name, words)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.texts[key] = text
 	return text
 }
 

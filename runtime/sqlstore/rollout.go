@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -148,10 +150,14 @@ func (t *table) endBeside(ctx context.Context, q querier) error {
 		return nil // SQLite has no such columns
 	}
 	function, table := t.dialect.qualified(t.schema.Table+"_beside"), t.dialect.qualified(t.schema.Table)
-	names, err := column(ctx, q, `SELECT json_array_elements_text(obj_description(oid, 'pg_proc')::json) FROM pg_proc
+	comment, err := column(ctx, q, `SELECT coalesce(obj_description(oid, 'pg_proc'), '') FROM pg_proc
 		WHERE oid = to_regproc(`+literal(function)+`) AND pg_has_role(proowner, 'USAGE')`)
-	if err != nil || len(names) == 0 {
+	if err != nil || len(comment) == 0 {
 		return err
+	}
+	var names []string
+	if err := json.Unmarshal([]byte(comment[0]), &names); err != nil {
+		return fmt.Errorf("the comment on the function %s is %q, not the columns that it keeps, as a JSON array; write it again", function, comment[0])
 	}
 	var drops []string
 	for _, name := range names {

@@ -27,8 +27,8 @@ func (e *UserObjectError) Error() string {
 }
 
 // errUnnoted says that nobody knows whose the objects in a file are.
-var errUnnoted = errors.New(`the table "fsm_made" does not say what that version made in this file; ` +
-	"call Migrate of its package once, or use the script of `fsmgen diff --sql`")
+var errUnnoted = errors.New(`the table "fsm_made" does not say what was made in this file; ` +
+	"call Migrate of the package that made the tables once, at their level, or use the script of `fsmgen diff --sql`")
 
 // object is a table, index, trigger or view as SQLite keeps it.
 type object struct{ kind, name, table, sql string }

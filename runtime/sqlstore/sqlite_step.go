@@ -88,10 +88,10 @@ func (w *sqliteStep) run(ctx context.Context, q querier) error {
 	if err := executes(ctx, q, slices.Concat(w.step.Drop, w.step.Change, w.step.Make)); err != nil {
 		return unreadable(err, unfit)
 	}
-	for _, name := range w.step.Anew {
+	for _, name := range slices.Concat(w.step.Anew, w.step.Views) {
 		for _, o := range w.others(name) {
 			if _, err := q.exec(ctx, o.sql); err != nil {
-				return &UserObjectError{o.kind, o.name, fmt.Sprintf("does not go with the new table %s (%v); drop it first", o.table, err)}
+				return &UserObjectError{o.kind, o.name, fmt.Sprintf("does not go with the new %s (%v); drop it first", o.table, err)}
 			}
 		}
 	}
@@ -206,9 +206,24 @@ func (d sqlite) unguarded(ctx context.Context, q querier, t *table, f func() err
 	if err != nil {
 		return err
 	}
+	parts := evolve.Sections(t.schema.SQL["sqlite"])
+	texts := []string{parts["tables"], parts["checks"], parts["full"]}
+	if have["fsm_made"].kind == "table" { // the tables may be of a later version, which has others
+		noted, err := column(ctx, q, `SELECT "schema" FROM "fsm_made" WHERE "machine" = ?`, t.schema.Machine)
+		if err != nil {
+			return err
+		}
+		texts = append(texts, noted...)
+	}
 	made := map[string]bool{}
-	for _, m := range created.FindAllStringSubmatch(t.schema.SQL["sqlite"], -1) {
-		made[strings.ToLower(strings.ReplaceAll(m[1], `""`, `"`))] = true
+	for _, text := range texts {
+		schema, err := evolve.Parse(text)
+		if err != nil {
+			return err
+		}
+		for _, p := range schema.Of("trigger", "") {
+			made[strings.ToLower(p.Name)] = true
+		}
 	}
 	var ours []object
 	for _, key := range slices.Sorted(maps.Keys(have)) {

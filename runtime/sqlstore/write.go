@@ -133,12 +133,20 @@ func unless(absent bool, value any) any {
 // text that any operation may use, where the write changes it.
 func (t *table) valueCell(i int, masked bool) cell {
 	c := &t.schema.Columns[i]
-	return cell{"v_" + c.Stored, c.Kind, func(w *driver.Write) any {
+	return cell{valueName(i, c.Stored), c.Kind, func(w *driver.Write) any {
 		if masked && !slices.Contains(w.Changed, i) {
 			return nil
 		}
 		return w.Row.Values[i]
 	}}
+}
+
+// valueName names the cell of a column. PostgreSQL cuts longer names than 63 bytes, and two would be one.
+func valueName(i int, column string) string {
+	if len(column) > 63-len("v_") {
+		return "v_" + strconv.Itoa(i)
+	}
+	return "v_" + column
 }
 
 // maskBits is how many columns a mask has: a number of the database without its sign.

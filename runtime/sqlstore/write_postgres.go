@@ -112,8 +112,9 @@ func (t *table) free() (text string) {
 		}
 		text += " AND NOT (" + counted + "EXISTS (SELECT 1 FROM {M} AS r WHERE true" + among
 		for _, name := range u.Columns {
-			kind := t.schema.Columns[t.schema.Column(name)].Kind
-			text += " AND " + t.dialect.operand("r."+quote(name), kind) + " = " + t.dialect.operand("i."+quote("v_"+name), kind)
+			i := t.schema.Column(name)
+			kind := t.schema.Columns[i].Kind
+			text += " AND " + t.dialect.operand("r."+quote(name), kind) + " = " + t.dialect.operand("i."+quote(valueName(i, name)), kind)
 		}
 		text += " OFFSET 0))"
 	}

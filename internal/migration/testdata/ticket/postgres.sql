@@ -128,6 +128,9 @@ DO $fsm$
 DECLARE
     which text;
 BEGIN
+    IF to_regproc('"ticket_beside"') IS NOT NULL AND obj_description(to_regproc('"ticket_beside"'), 'pg_proc') IS NULL THEN
+        RAISE EXCEPTION 'the comment on the function "ticket_beside" is gone, which has the columns that it keeps, as a JSON array; write it again';
+    END IF;
     DROP TRIGGER IF EXISTS "ticket_beside" ON "ticket";
     FOR which IN SELECT json_array_elements_text(obj_description(to_regproc('"ticket_beside"'), 'pg_proc')::json) LOOP
         EXECUTE 'ALTER TABLE "ticket" DROP COLUMN IF EXISTS ' || quote_ident(which);

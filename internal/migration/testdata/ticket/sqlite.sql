@@ -94,8 +94,8 @@ FROM pragma_table_xinfo('ticket') WHERE lower("name") IN ('rating', 'weight', 'l
 SELECT json_extract('{}', 'fsm: ticket: ' || 'the ' || "type" || ' "' || "name" || '" ' || 'has a name that the new version needs; rename it' || '; nothing was changed')
 FROM sqlite_master WHERE lower("name") IN ('ticket_fsm_new', 'ticket_unique_one_number', 'ticket_unique_sequence_count', 'ticket_desk') LIMIT 1;
 SELECT json_extract('{}', 'fsm: ticket: ' || 'the ' || "type" || ' "' || "name" || '" ' || 'names the column "colour", which goes; drop it first' || '; nothing was changed')
-FROM sqlite_master WHERE "type" IN ('view', 'trigger') AND "sql" LIKE '%"colour"%'
-    AND "sql" LIKE '%ticket%' AND lower("name") NOT IN ('ticket_unchained', 'ticket_insert_keeps', 'ticket_update_keeps', 'ticket_insert_sets', 'ticket_update_sets', 'ticket_events_insert_keeps', 'ticket_events_update', 'ticket_events_delete', 'ticket_events_insert', 'ticket_insert', 'ticket_update', 'ticket_chain', 'ticket_delete', '') LIMIT 1;
+FROM sqlite_master WHERE "type" IN ('view', 'trigger') AND instr(lower("sql"), '"colour"')
+    AND ' ' || lower("sql") || ' ' GLOB '*[^a-z0-9_]ticket[^a-z0-9_]*' AND lower("name") NOT IN ('ticket_unchained', 'ticket_insert_keeps', 'ticket_update_keeps', 'ticket_insert_sets', 'ticket_update_sets', 'ticket_events_insert_keeps', 'ticket_events_update', 'ticket_events_delete', 'ticket_events_insert', 'ticket_insert', 'ticket_update', 'ticket_chain', 'ticket_delete', '') LIMIT 1;
 SAVEPOINT "fsm_probe";
 CREATE TABLE "fsm_probe" ("a");
 ALTER TABLE "fsm_probe" RENAME TO "fsm_probed";
