@@ -30,12 +30,8 @@ func groupsLocked(m *spec.Machine) bool {
 // entersUnlocked reports whether an operation may bring a record into a group of a guard whose lock it does not have.
 func entersUnlocked(o *spec.Operation, g *spec.Guard) bool {
 	in := states(g.Peers.In)
-	writes := slices.ContainsFunc(fieldsOf(g.Peers.Same), func(f *spec.Field) bool {
-		if creates(o) { // its group is the one of what it sets
-			return slices.ContainsFunc(o.Choose, func(b *spec.Branch) bool { return b.Effects.Changes(f) })
-		}
-		return operationWrites(o, f)
-	})
+	writes := !creates(o) && // the group of a creation is the one of what it sets
+		slices.ContainsFunc(fieldsOf(g.Peers.Same), func(f *spec.Field) bool { return operationWrites(o, f) })
 	enters := slices.ContainsFunc(movesOf(o), func(mv move) bool {
 		return slices.Contains(in, mv.to) && (writes || mv.from == nil || !slices.Contains(in, mv.from))
 	})

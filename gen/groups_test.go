@@ -38,8 +38,6 @@ operations:
 		"to another group":         {"claim: {from: waiting, to: running, require: [room]}\n  hand: {from: running, to: same, require: [room], set: {tenant: input}}", false},
 		"the call tells the group": {"claim: {from: waiting, to: running, require: [mine]}", false},
 		"a creation":               {"start: {creates: running, require: [room], set: {queue: input, tenant: input}}", true},
-		"a creation that branches": {"start:\n    creates: [running, waiting]\n    require: [room]\n    input: {hot: bool, other: string}\n    set: {queue: input, tenant: input}\n" +
-			"    choose:\n      - {when: input.hot == true, to: running, set: {tenant: input.other}}\n      - {to: waiting}", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
