@@ -7,7 +7,7 @@
 // statement, conditional on the record's revision and state; writes that wait are
 // committed together. What needs a transaction locks the record it decides on
 // and is run again as a whole when it meets another; only those that count other
-// records are serializable. An acknowledged
+// records by rules that share no lock are serializable. An acknowledged
 // transition is durable as far as the server's settings make it so: a session
 // whose synchronous_commit is off or local has it raised to on, a standby is
 // refused, and fsync or full_page_writes switched off are warned about.

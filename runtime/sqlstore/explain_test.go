@@ -119,6 +119,12 @@ func TestGroupsAreLocked(t *testing.T) {
 	}
 	s.want(t, serializable, lock, peers)
 	x, s = begin(Postgres())
+	x.t.schema.GroupsLocked = true
+	if n, err := x.Peers(group("v")); n != 4 || err != nil {
+		t.Errorf("where locks are enough it got %d, %v, want 4", n, err)
+	}
+	s.want(t, lock, peers)
+	x, s = begin(Postgres())
 	tried := group("v")
 	tried.Try = true
 	if n, err := x.Peers(tried); !errors.Is(err, driver.ErrHeld) || x.err != nil {

@@ -167,44 +167,53 @@ func (x *txn) parkFault(err error) error {
 
 // Wake shows parked records again.
 func (x *txn) Wake(q driver.Query) (n int, held string, err error) {
-	p := q.Park
-	var notes []note
+	p, due := q.Park, len(q.Park.Due) > 0
+	var notes, done []note
 	if len(p.Rules) > 0 {
-		if notes, err = x.notes(p, q.Lock); err != nil {
+		var come bool
+		if notes, come, err = x.notes(p, q.Stir, q.Lock); err != nil {
 			return 0, "", err
 		}
+		due = due && (come || len(notes) == 0)
 	}
-	if len(p.Due) > 0 {
+	if due {
 		if n, held, err = x.wakeDue(p, q.Stir); err != nil {
 			return 0, "", err
 		}
 	}
 	for _, same := range byGroup(notes) {
-		woken, other, err := x.wakeGroup(&q, same)
+		over, other, err := x.wakeGroup(&q, same)
 		if err != nil {
 			return 0, "", err
 		}
-		if n += woken; other != "" {
+		if done = append(done, over...); other != "" {
 			held = other
 		}
 	}
-	return n, held, nil
+	if len(done) == 0 {
+		return n, held, nil
+	}
+	list, err := json.Marshal(done)
+	if err == nil {
+		_, err = x.change(x.t.text("remove_notes"), string(list))
+	}
+	return n + len(done), held, x.parkFault(err)
 }
 
-// notes reads and locks what may have made room. Nothing is held yet, so that who has a note waits for nothing;
-// with free it is passed over all the same.
-func (x *txn) notes(p *driver.Parking, free bool) (list []note, err error) {
+// notes reads and locks what may have made room, and says whether a time has come as well. Nothing is held yet, so
+// that who has a note waits for nothing; with free it is passed over all the same.
+func (x *txn) notes(p *driver.Parking, now time.Time, free bool) (list []note, come bool, err error) {
 	text := x.t.parked("notes", p)
 	if free {
 		text = x.t.parked("free_notes", p)
 	}
-	err = x.each(text, []any{maxMany}, func(rows Rows) error {
+	err = x.each(text, []any{now.UnixMicro(), maxMany}, func(rows Rows) error {
 		var n note
-		err := rows.Scan(&n.Name, &n.Key)
+		err := rows.Scan(&n.Name, &n.Key, &come)
 		list = append(list, n)
 		return err
 	})
-	return list, err
+	return list, come, err
 }
 
 func (x *txn) wakeDue(p *driver.Parking, now time.Time) (int, string, error) {
@@ -239,43 +248,44 @@ func byGroup(notes []note) [][]note {
 	return groups
 }
 
-// wakeGroup shows as many of a group's records again as there are notes, and removes
+// wakeGroup shows as many of a group's records again as there are notes, and returns
 // the notes that nobody waits for any more.
-func (x *txn) wakeGroup(of *driver.Query, notes []note) (n int, held string, err error) {
+func (x *txn) wakeGroup(of *driver.Query, notes []note) (done []note, held string, err error) {
 	p, i := of.Park, 0
 	for p.Rules[i].Note != notes[0].Name {
 		i++
 	}
 	values, err := x.t.valuesOf(&p.Rules[i], notes[0].Key)
 	if err != nil {
-		return 0, "", err
+		return nil, "", err
 	}
-	waiting := func(limit int, lock string) ([]string, error) {
+	waiting := func(limit int) (*text, error) {
 		q := driver.Query{States: of.States, Where: equal(p.Rules[i].Columns, values), Order: of.Order, Limit: limit}
-		b, err := x.t.selectWhere(`"id"`, &q, fmt.Sprintf("%s = -%d", quote(p.Column), i+1))
+		return x.t.selectWhere(`"id"`, &q, fmt.Sprintf("%s = -%d", quote(p.Column), i+1))
+	}
+	first, err := waiting(len(notes))
+	if err != nil {
+		return nil, "", err
+	}
+	x.kept, x.changed = nil, true
+	shown, err := x.ids("WITH v AS MATERIALIZED ("+first.String()+x.t.dialect.lock()+")\n"+x.t.parked("wake", p), first.args...)
+	if err != nil {
+		return nil, "", x.parkFault(err)
+	}
+	if len(shown) < len(notes) { // nobody waits, or another writer has who does
+		next, err := waiting(1)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
-		return x.ids(b.String()+lock, b.args...)
-	}
-	ids, err := waiting(len(notes), x.t.dialect.lock())
-	for _, id := range ids {
-		if err == nil {
-			_, err = x.change(x.t.parked("wake", p), id)
+		left, err := x.ids(next.String(), next.args...)
+		if err != nil {
+			return nil, "", x.parkFault(err)
 		}
-	}
-	if err == nil && len(ids) < len(notes) { // nobody waits, or another writer has who does
-		var left []string
-		if left, err = waiting(1, ""); err == nil && len(left) > 0 {
-			held, notes = left[0], notes[:len(ids)]
+		if len(left) > 0 {
+			return notes[:len(shown)], left[0], nil
 		}
 	}
-	for _, d := range notes {
-		if err == nil {
-			_, err = x.change(x.t.text("remove_note"), d.Name, d.Key)
-		}
-	}
-	return len(notes), held, x.parkFault(err)
+	return notes, "", nil
 }
 
 // valuesOf reads the values of the group of a note.

@@ -261,6 +261,9 @@ SELECT 1 WHERE {REASONS}
 -- part: a_time_has_come
 EXISTS (SELECT 1 FROM {M} WHERE {parked_until})
 
+-- part: no_time_comes
+$1::bigint IS NULL
+
 -- part: there_may_be_room
 EXISTS (SELECT 1 FROM {M_groups} WHERE "name" IN ({NOTES}))
 
@@ -275,13 +278,14 @@ INSERT INTO {M_groups} ("name", "key", "number") SELECT v.name, v.key, 0
 FROM json_to_recordset($1::text::json) AS v(name text, key text) WHERE {SAME} ON CONFLICT DO NOTHING
 
 -- park: notes
-SELECT "name", "key" FROM {M_groups} WHERE "name" IN ({NOTES}) ORDER BY "name", "key" LIMIT $1 FOR NO KEY UPDATE
+-- What may have made room, and whether a time has come as well.
+SELECT "name", "key", {A_TIME} FROM {M_groups} WHERE "name" IN ({NOTES}) ORDER BY "name", "key" LIMIT $2 FOR NO KEY UPDATE
 
 -- park: free_notes
 {notes} SKIP LOCKED
 
--- name: remove_note
-DELETE FROM {M_groups} WHERE "name" = $1 AND "key" = $2 AND {SAME}
+-- name: remove_notes
+DELETE FROM {M_groups} WHERE ("name", "key") IN (SELECT v.name, v.key FROM json_to_recordset($1::text::json) AS v(name text, key text)) AND {SAME}
 
 -- park: wake_due
 WITH v AS MATERIALIZED (SELECT "id" FROM {M} WHERE {parked_until} AND {SAME} FOR NO KEY UPDATE SKIP LOCKED)
@@ -291,8 +295,9 @@ UPDATE {M} AS r SET {PARKED} = NULL FROM v WHERE r."id" = v."id"
 -- One that another writer has.
 SELECT "id" FROM {M} WHERE {parked_until} LIMIT 1
 
--- park: wake
-UPDATE {M} SET {PARKED} = NULL WHERE "id" = $1 AND {SAME}
+-- part: wake
+-- Those of v, who are the first of a group.
+UPDATE {M} AS r SET {PARKED} = NULL FROM v WHERE r."id" = v."id" AND {SAME} RETURNING r."id"
 
 ------------------------------------------------------------------------------------------------
 -- Which specification the tables are made for, and which others may work on them

@@ -165,8 +165,10 @@ func (t *table) parked(name string, p *driver.Parking) string {
 		for _, r := range p.Rules {
 			notes = append(notes, literal(r.Note))
 		}
+		due := "{no_time_comes}"
 		if len(p.Due) > 0 {
-			reasons = append(reasons, "{a_time_has_come}")
+			due = "{a_time_has_come}"
+			reasons = append(reasons, due)
 		}
 		if notes != nil {
 			reasons = append(reasons, "{there_may_be_room}")
@@ -176,7 +178,7 @@ func (t *table) parked(name string, p *driver.Parking) string {
 		if reasons == nil {
 			reasons = []string{"1 = 0"}
 		}
-		return map[string]string{"PARKED": quote(p.Column), "NOTES": strings.Join(notes, ", "), "REASONS": strings.Join(reasons, " OR ")}
+		return map[string]string{"PARKED": quote(p.Column), "NOTES": strings.Join(notes, ", "), "REASONS": strings.Join(reasons, " OR "), "A_TIME": due}
 	})
 }
 

@@ -158,6 +158,9 @@ SELECT 1 WHERE {REASONS}
 -- part: a_time_has_come
 EXISTS (SELECT 1 FROM {M} WHERE {parked_until})
 
+-- part: no_time_comes
+?1 IS NULL
+
 -- part: there_may_be_room
 EXISTS (SELECT 1 FROM {M_groups} WHERE "name" IN ({NOTES}))
 
@@ -168,14 +171,15 @@ UPDATE {M} SET {PARKED} = ?1 WHERE "id" = ?2 AND "rev" = ?3 AND {PARKED} IS NULL
 INSERT INTO {M_groups} ("name", "key", "number") VALUES (?1, ?2, 0) ON CONFLICT DO NOTHING
 
 -- park: notes
-SELECT "name", "key" FROM {M_groups} WHERE "name" IN ({NOTES}) ORDER BY "name", "key" LIMIT ?1 + 0
+-- What may have made room, and whether a time has come as well.
+SELECT "name", "key", {A_TIME} FROM {M_groups} WHERE "name" IN ({NOTES}) ORDER BY "name", "key" LIMIT ?2 + 0
 
 -- part: free_notes
 -- The transaction has the write lock.
 {notes}
 
--- name: remove_note
-DELETE FROM {M_groups} WHERE "name" = ?1 AND "key" = ?2
+-- name: remove_notes
+DELETE FROM {M_groups} WHERE ("name", "key") IN (SELECT "value" ->> 'name', "value" ->> 'key' FROM json_each(?1))
 
 -- park: wake_due
 UPDATE {M} SET {PARKED} = NULL WHERE {parked_until}
@@ -183,8 +187,9 @@ UPDATE {M} SET {PARKED} = NULL WHERE {parked_until}
 -- park: still_parked
 SELECT "id" FROM {M} WHERE {parked_until} LIMIT 1
 
--- park: wake
-UPDATE {M} SET {PARKED} = NULL WHERE "id" = ?1
+-- part: wake
+-- Those of v, who are the first of a group.
+UPDATE {M} SET {PARKED} = NULL WHERE "id" IN (SELECT "id" FROM v) RETURNING "id"
 
 -- park: wake_all
 UPDATE {M} SET {PARKED} = NULL WHERE {PARKED} IS NOT NULL

@@ -65,7 +65,8 @@ var schema = &driver.Schema{
 		{Stored: "skip", Leaves: true, Sets: []int{3}},
 		{Stored: "close_connection", Leaves: true, Sets: []int{3}},
 	},
-	NoOutbox: true,
+	NoOutbox:     true,
+	GroupsLocked: true,
 	Indexes: []driver.Index{
 		{Name: "peers.room", Columns: []string{"connection", "initiator"}, States: []string{"open", "half_closed_local", "half_closed_remote"}},
 		{Name: "lookup.of_connection", Columns: []string{"connection"}, Order: []driver.Order{{Column: "number"}}, States: []string{"open", "half_closed_local", "half_closed_remote"}},

@@ -315,8 +315,8 @@ INSERT INTO "lifecycle_groups" ("name", "key", "number") VALUES ($1, $2, $3) ON 
 INSERT INTO "lifecycle_groups" ("name", "key", "number") SELECT v.name, v.key, 0
 FROM json_to_recordset($1::text::json) AS v(name text, key text) WHERE true ON CONFLICT DO NOTHING;
 
--- name: remove_note
-DELETE FROM "lifecycle_groups" WHERE "name" = $1 AND "key" = $2 AND true;
+-- name: remove_notes
+DELETE FROM "lifecycle_groups" WHERE ("name", "key") IN (SELECT v.name, v.key FROM json_to_recordset($1::text::json) AS v(name text, key text)) AND true;
 
 -- name: meta
 SELECT "version", "hash", "enforce", "dialect" FROM "fsm_meta" WHERE "machine" = $1;

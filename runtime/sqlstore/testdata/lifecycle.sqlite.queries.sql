@@ -157,8 +157,8 @@ INSERT INTO "main"."lifecycle_groups" ("name", "key", "number") VALUES (?1, ?2, 
 -- name: leave_note
 INSERT INTO "main"."lifecycle_groups" ("name", "key", "number") VALUES (?1, ?2, 0) ON CONFLICT DO NOTHING;
 
--- name: remove_note
-DELETE FROM "main"."lifecycle_groups" WHERE "name" = ?1 AND "key" = ?2;
+-- name: remove_notes
+DELETE FROM "main"."lifecycle_groups" WHERE ("name", "key") IN (SELECT "value" ->> 'name', "value" ->> 'key' FROM json_each(?1));
 
 -- name: meta
 SELECT "version", "hash", "enforce", "dialect" FROM "main"."fsm_meta" WHERE "machine" = ?1;

@@ -60,6 +60,7 @@ var schema = &driver.Schema{
 		{Stored: "range", Leaves: true, Stays: true, Sets: []int{5, 6, 7, 8, 9, 10}},
 		{Stored: "defer", Leaves: true},
 	},
+	GroupsLocked: true,
 	Indexes: []driver.Index{
 		{Name: "due.defer", Order: []driver.Order{{Column: "now_"}}, States: []string{"case"}},
 		{Name: "peers.else", Columns: []string{"type", "nil"}, States: []string{"case"}},

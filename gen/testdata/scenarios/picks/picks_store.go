@@ -48,7 +48,8 @@ var schema = &driver.Schema{
 		{Stored: "take", Leaves: true, Sets: []int{3}},
 		{Stored: "end", Leaves: true},
 	},
-	NoOutbox: true,
+	NoOutbox:     true,
+	GroupsLocked: true,
 	Indexes: []driver.Index{
 		{Name: "next.take", Order: []driver.Order{{Column: "priority", Descending: true}}, States: []string{"fresh"}},
 	},

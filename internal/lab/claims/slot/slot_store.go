@@ -56,7 +56,8 @@ var schema = &driver.Schema{
 		{Stored: "finish", Leaves: true},
 		{Stored: "drop", Leaves: true},
 	},
-	NoOutbox: true,
+	NoOutbox:     true,
+	GroupsLocked: true,
 	Indexes: []driver.Index{
 		{Name: "next.claim", Order: []driver.Order{{Column: "rank"}, {Column: "floor", Descending: true}}, States: []string{"queued"}},
 		{Name: "peers.few", Columns: []string{"lane"}, States: []string{"running"}},
