@@ -7,24 +7,45 @@ import (
 )
 
 // groupsLocked reports whether the locks of groups keep all rules across records of a machine, at least one. Who counts
-// a group has its lock until its transaction ends. So nobody who counts may bring a record into a group
-// without the same lock: not by another rule, and not by a value that the step gives the record. Who does not count
-// may: an order of the calls explains what both did.
+// a group has its lock until its transaction ends. So no transaction in which somebody counts may bring a record into a
+// group without the same lock: not by another rule, not by a step that follows, not by a value that the step gives the record,
+// and not by an effect in it, of which nobody knows what it does. A transaction that counts nothing may: an order of the calls
+// explains what both did.
 func groupsLocked(m *spec.Machine) bool {
-	var counting []*spec.Operation
+	var guards []*spec.Guard
 	for _, o := range m.Operations {
-		if len(peerRequirements(o)) > 0 {
-			counting = append(counting, o)
+		for _, g := range peerGuards(o) {
+			if !g.Peers.Own() {
+				return false
+			}
+			guards = append(guards, g)
 		}
 	}
-	for _, o := range counting {
-		for _, g := range peerGuards(o) {
-			if !g.Peers.Own() || slices.ContainsFunc(counting, func(by *spec.Operation) bool { return entersUnlocked(by, g) }) {
+	for _, o := range m.Operations {
+		steps := inTransaction(o)
+		if !slices.ContainsFunc(steps, func(s *spec.Operation) bool { return len(peerGuards(s)) > 0 }) {
+			continue
+		}
+		for _, s := range steps {
+			if s.MayAsk(true) || slices.ContainsFunc(guards, func(g *spec.Guard) bool { return entersUnlocked(s, g) }) {
 				return false
 			}
 		}
 	}
-	return len(counting) > 0
+	return len(guards) > 0
+}
+
+// inTransaction returns an operation and what may follow it in its transaction.
+func inTransaction(o *spec.Operation) []*spec.Operation {
+	steps := []*spec.Operation{o}
+	for i := 0; i < len(steps); i++ {
+		for _, next := range steps[i].Followers() {
+			if !slices.Contains(steps, next.Operation) {
+				steps = append(steps, next.Operation)
+			}
+		}
+	}
+	return steps
 }
 
 // entersUnlocked reports whether an operation may bring a record into a group of a guard whose lock it does not have.

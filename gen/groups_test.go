@@ -37,6 +37,11 @@ operations:
 		"the group changes":        {"claim: {from: waiting, to: running, require: [room], set: {tenant: input}}", false},
 		"to another group":         {"claim: {from: waiting, to: running, require: [room]}\n  hand: {from: running, to: same, require: [room], set: {tenant: input}}", false},
 		"the call tells the group": {"claim: {from: waiting, to: running, require: [mine]}", false},
+		"a step that follows":      {"look: {from: waiting, to: same, require: [room], then: claim}\n  claim: {from: waiting, to: running}", false},
+		"who counts follows":       {"rush: {from: waiting, to: running, then: stop}\n  stop: {from: running, to: waiting, require: [room]}", false},
+		"an effect in it":          {"claim: {from: waiting, to: running, require: [room], effect: {name: tell, atomic: true}}", false},
+		"an effect behind it":      {"claim: {from: waiting, to: running, require: [room], effect: {name: tell, atomic: false}}", true},
+		"an effect of another":     {"claim: {from: waiting, to: running, require: [room]}\n  rush: {from: waiting, to: running, effect: {name: tell, atomic: true}}", true},
 		"a creation":               {"start: {creates: running, require: [room], set: {queue: input, tenant: input}}", true},
 	} {
 		t.Run(name, func(t *testing.T) {
