@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"database/sql"
+	"errors"
 	"path/filepath"
 	"testing"
 
@@ -20,7 +21,7 @@ func TestSQLitePreparesEachQuery(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer db.Close()
+		t.Cleanup(func() { db.Close() })
 		if _, err := db.ExecContext(t.Context(), s.SQL["sqlite"]); err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +41,9 @@ func TestSQLitePreparesEachQuery(t *testing.T) {
 				t.Errorf("%s, %s: %v\n%s", s.Machine, q.Name, err, q.Text)
 				continue
 			}
-			rows.Close()
+			if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+				t.Errorf("%s, %s: %v", s.Machine, q.Name, err)
+			}
 		}
 	}
 }

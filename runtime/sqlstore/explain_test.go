@@ -208,7 +208,7 @@ func TestCausesHaveAnOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer db.Close()
+		t.Cleanup(func() { db.Close() })
 		for _, text := range []string{
 			`CREATE TABLE "m" ("id" text, "rev" bigint, "state" text)`, `INSERT INTO "m" VALUES ('a', 3, 'on')`,
 			`CREATE TABLE "m_events" ("id" text, "request_id" text, "request_n" bigint)`,

@@ -104,7 +104,7 @@ func TestAServerPreparesEachQuery(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer db.Close()
+		t.Cleanup(func() { db.Close() })
 		if _, err := db.ExecContext(t.Context(), s.SQL["postgres"]); err != nil {
 			t.Fatal(err)
 		}
