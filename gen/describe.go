@@ -72,7 +72,8 @@ func FactsOf(m *spec.Machine) Facts {
 		f.Uniques = append(f.Uniques, fact)
 	}
 	for _, l := range queried(m) {
-		f.Indexes = append(f.Indexes, IndexFact{Name: strings.Join(l.name, "."), Fields: l.fields, Order: l.order, By: l.by, States: l.states})
+		index := IndexFact{Name: strings.Join(l.name, "."), Fields: l.fields, Order: l.order, By: l.by, States: l.states}
+		f.Indexes = append(f.Indexes, index)
 	}
 	for _, p := range parkings(m) {
 		f.Parkings = append(f.Parkings, p.fact())

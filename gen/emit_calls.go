@@ -70,7 +70,8 @@ func (s *store) operation(g *jen.Group, o *spec.Operation) error {
 			}))
 		}
 		if p := parkingOf(s.m, o); p != nil {
-			pair("Parking", raw(fmt.Sprintf("&schema.Parkings[%d]", slices.IndexFunc(parkings(s.m), func(x *parking) bool { return x.op == o }))))
+			i := slices.IndexFunc(parkings(s.m), func(x *parking) bool { return x.op == o })
+			pair("Parking", raw(fmt.Sprintf("&schema.Parkings[%d]", i)))
 			if len(p.own) > 0 {
 				pair("Own", jen.Func().Params(raw("j *"+s.n.Record)).Bool().Block(jen.Return(raw(scope{n: s.n}.facts(p.own).String()))))
 			}

@@ -128,7 +128,8 @@ func TestFailedIsRefused(t *testing.T) {
 	}
 	for range 3 {
 		err := x.round()
-		if !errors.As(err, new(*fsm.GiveUpError)) || !errors.Is(err, fsm.ErrWrongState) || !errors.Is(err, fsm.ErrEffect) || x.calls.Load() != 2 {
+		told := errors.As(err, new(*fsm.GiveUpError)) && errors.Is(err, fsm.ErrWrongState) && errors.Is(err, fsm.ErrEffect)
+		if !told || x.calls.Load() != 2 {
 			t.Errorf("without a try left: %v after %d calls", err, x.calls.Load())
 		}
 		if d := x.waits(); d.LastError != errLost.Error() || x.last() != "dispatch" {
@@ -220,7 +221,8 @@ func TestLastTryRunsOn(t *testing.T) {
 			t.Errorf("within the lease: delivered %d, %v; last is %s", n, err, x.last())
 		}
 		time.Sleep(time.Minute)
-		if n, err := x.Deliver(t.Context()); n != 0 || !errors.As(err, new(*fsm.GiveUpError)) || x.calls.Load() != 1 || x.last() != "discard" {
+		n, err := x.Deliver(t.Context())
+		if n != 0 || !errors.As(err, new(*fsm.GiveUpError)) || x.calls.Load() != 1 || x.last() != "discard" {
 			t.Errorf("afterwards: delivered %d, %v after %d calls; last is %s", n, err, x.calls.Load(), x.last())
 		}
 		close(ends)

@@ -58,7 +58,8 @@ bug in fsmctl.`,
 		},
 	}
 	root.AddCommand(
-		c.auditCommand(), c.repairCommand(), c.logCommand(), c.historyCommand(), c.migrateCommand(), c.queriesCommand(), c.ServeCommand(openPage),
+		c.auditCommand(), c.repairCommand(), c.logCommand(), c.historyCommand(), c.migrateCommand(),
+		c.queriesCommand(), c.ServeCommand(openPage),
 		c.VersionCommand(),
 	)
 	cli.Group(root, "Look", "audit", "history", "log", "queries", "serve")

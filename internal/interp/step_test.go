@@ -112,7 +112,8 @@ func TestStepScopeOfRequestIDs(t *testing.T) {
 
 	t.Run("a creation: the machine", func(t *testing.T) {
 		s.refuses(s.call("enqueue", in{"payload": interp.JSON("9")}, request("r01")), interp.CodeRequestReused)
-		s.refuses(s.call("enqueue", in{"payload": interp.JSON(`{"a":"\u0000"}`)}, request("r01")), interp.CodeInvalidInput) // no store holds it
+		lost := in{"payload": interp.JSON(`{"a":"\u0000"}`)} // no store holds it
+		s.refuses(s.call("enqueue", lost, request("r01")), interp.CodeInvalidInput)
 		s.refuses(s.call("enqueue", in{"payload": interp.JSON("1")}, record("c"), request("r01")), interp.CodeRequestReused)
 	})
 	t.Run("a call that names its record: the record", func(t *testing.T) {

@@ -64,7 +64,8 @@ func Schema(m *spec.Machine, dialect, level string) (*driver.Schema, error) {
 			p.Due = append(p.Due, driver.Cond{Column: d.Field.Stored(), Op: comparisons[d.Op], Now: true})
 		}
 		for _, r := range f.Rules {
-			p.Rules = append(p.Rules, driver.ParkRule{Note: r.Note, Columns: storedFields(r.Fields), States: storedStates(r.States), Than: r.Than})
+			rule := driver.ParkRule{Note: r.Note, Columns: storedFields(r.Fields), States: storedStates(r.States), Than: r.Than}
+			p.Rules = append(p.Rules, rule)
 		}
 		s.Parkings = append(s.Parkings, p)
 	}

@@ -71,7 +71,8 @@ func TestSchemaIsThePackages(t *testing.T) {
 	t.Parallel()
 	for name, migrate := range map[string]func(context.Context, fsm.Store) error{
 		"lifecycle": lifecycle.Migrate, "jobstate": jobstate.Migrate, "ingest": ingest.Migrate, "task": task.Migrate,
-		"machines/obanjob": obanjob.Migrate, "machines/taskinstance": taskinstance.Migrate, "orders/order": order.Migrate, "webhook/notice": notice.Migrate,
+		"machines/obanjob": obanjob.Migrate, "machines/taskinstance": taskinstance.Migrate, "orders/order": order.Migrate,
+		"webhook/notice": notice.Migrate,
 	} {
 		s := &told{}
 		_ = migrate(t.Context(), s)

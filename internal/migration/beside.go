@@ -73,7 +73,8 @@ func (p *plan) endBeside() {
 	p.line("    which text;")
 	p.line("BEGIN")
 	p.line("    IF to_regproc(%[1]s) IS NOT NULL AND obj_description(to_regproc(%[1]s), 'pg_proc') IS NULL THEN", quoteText(name))
-	p.line("        RAISE EXCEPTION 'the comment on the function %s is gone, which has the columns that it keeps, as a JSON array; write it again';",
+	p.line("        RAISE EXCEPTION 'the comment on the function %s is gone, which has the columns that it keeps, "+
+		"as a JSON array; write it again';",
 		strings.ReplaceAll(strings.ReplaceAll(name, "'", "''"), "%", "%%"))
 	p.line("    END IF;")
 	p.line("    DROP TRIGGER IF EXISTS %s ON %s;", name, t)

@@ -16,6 +16,6 @@
 // what the log cannot express any more (a field of another type, a sequence over
 // other groups, a field that goes while the version stays) needs an empty table.
 // What others have made in the database stays, or nothing changes: a SQLite table
-// that must be made again stops the script when it has a column or a rule of others, or
+// that must be rebuilt stops the script when it has a column or a rule of others, or
 // an index or a trigger that the script does not make again.
 package migration

@@ -358,7 +358,8 @@ func (m *thing) around(dialect string, things int, moves bool, next *thing) (sch
 			body += fmt.Sprintf(" AND %s.id IS NOT NULL", row)
 		}
 		if dialect == "sqlite" {
-			p(`CREATE TRIGGER "%sown%strigger_%d" %s %s BEGIN %s; END`, m.prefix("update_", "insert_", "events_"), m.odd(), i, event, on, body)
+			prefix := m.prefix("update_", "insert_", "events_")
+			p(`CREATE TRIGGER "%sown%strigger_%d" %s %s BEGIN %s; END`, prefix, m.odd(), i, event, on, body)
 		} else {
 			body = "INSERT INTO own_log SELECT 'seen ' || count(*) FROM thing"
 			p(`CREATE FUNCTION own_trigger_%d() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN %s; RETURN NULL; END'`, i, strings.ReplaceAll(body, "'", "''"))

@@ -100,7 +100,7 @@ func TestMigrateIsKilled(t *testing.T) {
 	}
 }
 
-// killedVersions are two versions between which the table is made anew.
+// killedVersions are two versions between which the table is rebuilt.
 func killedVersions(t *testing.T) (old, next *thing) {
 	t.Helper()
 	old = newThing(rand.New(rand.NewPCG(3, 12)))

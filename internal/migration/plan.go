@@ -35,7 +35,7 @@ type Migration struct {
 var ErrNone = errors.New("no migration exists")
 
 // New returns the migration of a database with that level of enforcement. A table
-// of SQLite that must be made anew loses the indexes and triggers of others: the
+// of SQLite that must be rebuilt loses the indexes and triggers of others: the
 // script makes those again that are given, and stops when it meets another one.
 func New(old, next *spec.Machine, dialect, enforce string, others ...Object) (*Migration, error) {
 	if old.Name != next.Name {
@@ -83,7 +83,7 @@ type plan struct {
 	reasons          []string // why the table must be empty
 	alone            []string // why programs of the old version must not work on the tables any more
 	lost             []string // effects that nothing performs any more, or within a transaction only
-	others           []Object // SQLite: to be made again when the table is made anew
+	others           []Object // SQLite: to be made again when the table is rebuilt
 	queried          []Query
 	out              strings.Builder
 }

@@ -12,7 +12,7 @@ import (
 // schemas say.
 func (p *plan) change(old, next *schema) *evolve.Change {
 	c := &evolve.Change{Machine: p.next.m.Name, Old: old.Schema, Next: next.Schema, Values: map[string]string{},
-		Postgres: p.dialect == Postgres, Anew: len(p.moved) > 0 || len(p.reasons) > 0}
+		Postgres: p.dialect == Postgres, Rebuild: len(p.moved) > 0 || len(p.reasons) > 0}
 	for _, k := range p.next.records.Columns {
 		if value := p.valueAfter(k); value != quoteName(k.Name) {
 			c.Values[k.Name] = value

@@ -16,10 +16,11 @@ func (p *plan) sqlite() {
 		moved := p.isMoved()
 		c.Values["_chain"] = "0" // it is looked up in the log
 		c.Values["rev"] = `"rev" + (` + moved + ")"
-		c.Values["updated_at"] = `CASE WHEN ` + moved + ` THEN max("updated_at", (SELECT "at" FROM temp."fsm_migration")) ELSE "updated_at" END`
+		c.Values["updated_at"] = `CASE WHEN ` + moved +
+			` THEN max("updated_at", (SELECT "at" FROM temp."fsm_migration")) ELSE "updated_at" END`
 	}
 	step := c.SQLite()
-	if len(step.Anew) > 0 {
+	if len(step.Rebuilt) > 0 {
 		p.line("-- Rows that refer to the table stay while it is rebuilt.")
 		p.line("PRAGMA foreign_keys = OFF;")
 	}
@@ -43,7 +44,7 @@ func (p *plan) sqlite() {
 	}
 	p.line("")
 	p.line("-- What others have made can go on.")
-	for _, name := range step.Anew {
+	for _, name := range step.Rebuilt {
 		p.sqliteLosses(p.old.Table(name))
 	}
 	for _, name := range step.Views {
@@ -61,7 +62,7 @@ func (p *plan) sqlite() {
 	p.statements("-- The tables in their new form.", step.Change)
 	p.statements("-- What belongs to them.", step.Make)
 	for _, o := range p.others {
-		if slices.ContainsFunc(step.Anew, func(n string) bool { return strings.EqualFold(n, p.next.m.Name) }) {
+		if slices.ContainsFunc(step.Rebuilt, func(n string) bool { return strings.EqualFold(n, p.next.m.Name) }) {
 			p.line("%s;", o.SQL)
 		}
 	}
@@ -73,7 +74,7 @@ func (p *plan) sqlite() {
 	p.meta()
 	p.line(`DROP TABLE temp."fsm_migration";`)
 	p.line("COMMIT;")
-	if len(step.Anew) > 0 {
+	if len(step.Rebuilt) > 0 {
 		p.line("PRAGMA foreign_keys = ON;")
 	}
 }
@@ -102,7 +103,7 @@ func (p *plan) refuse(message, from string) {
 	p.line("SELECT json_extract('{}', 'fsm: %s: ' || %s || '; nothing was changed')\n%s LIMIT 1;", p.next.m.Name, message, from)
 }
 
-// sqliteLosses writes the refusal of what would be lost with a table that is made anew. A shell
+// sqliteLosses writes the refusal of what would be lost with a table that is rebuilt. A shell
 // cannot read the table's text as Migrate does: it counts the rules, and names none.
 func (p *plan) sqliteLosses(t *evolve.Table) {
 	name := quoteText(t.Name)
@@ -116,7 +117,8 @@ func (p *plan) sqliteLosses(t *evolve.Table) {
 			unique++
 		}
 	}
-	p.refuse(message, fmt.Sprintf(`FROM (SELECT count(*) AS "n" FROM pragma_index_list(%s) WHERE "origin" = 'u') WHERE "n" > %d`, name, unique))
+	p.refuse(message,
+		fmt.Sprintf(`FROM (SELECT count(*) AS "n" FROM pragma_index_list(%s) WHERE "origin" = 'u') WHERE "n" > %d`, name, unique))
 	n := strings.Count(strings.ToUpper(strings.Join(strings.Fields(own.String()), "")), "CHECK(")
 	p.refuse(message, fmt.Sprintf(`FROM (SELECT upper(replace(replace(replace(replace("sql", ' ', ''), char(9), ''), char(10), ''), char(13), '')) AS "text"
     FROM sqlite_master WHERE "type" = 'table' AND "name" = %s)
@@ -134,7 +136,8 @@ WHERE length("text") - length(replace("text", 'CHECK(', '')) <> %d`, name, n*len
 		for _, o := range p.others {
 			made = append(made, quoteText(o.Name))
 			p.refuse(quoteText(fmt.Sprintf("the %s %s has changed since this file was printed; print it again", o.Kind, quoteName(o.Name))),
-				fmt.Sprintf(`WHERE NOT EXISTS (SELECT 1 FROM sqlite_master WHERE "name" = %s AND "sql" = %s)`, quoteText(o.Name), quoteText(o.SQL)))
+				fmt.Sprintf(`WHERE NOT EXISTS (SELECT 1 FROM sqlite_master WHERE "name" = %s AND "sql" = %s)`,
+					quoteText(o.Name), quoteText(o.SQL)))
 		}
 	}
 	p.refuse(`'the ' || "type" || ' "' || "name" || '" would be lost; print this script with fsmctl migrate, and it is made again'`,

@@ -123,8 +123,10 @@ func restless(p *Pass) {
 				if a := setIn(op, v, t.After); a != nil {
 					p.report(finding{
 						pos: t.Pos, mark: t.Text, related: also(a.Pos, "the record is due again at once"),
-						hint: fmt.Sprintf("set %s to an instant that is still to come, such as `now + 5m`, or lead to a state that is not under its `from`", t.After.Name),
-					}, "%s is fired after %s, and sets %s to `%s` in %s: each sweep fires it again", op.Name, deadline(t), t.After.Name, a.Value.Text, v.To.Name)
+						hint: fmt.Sprintf("set %s to an instant that is still to come, such as `now + 5m`, "+
+							"or lead to a state that is not under its `from`", t.After.Name),
+					}, "%s is fired after %s, and sets %s to `%s` in %s: each sweep fires it again",
+						op.Name, deadline(t), t.After.Name, a.Value.Text, v.To.Name)
 					break
 				}
 				p.report(finding{

@@ -47,7 +47,7 @@ type Schema struct {
 	Uniques      []UniqueRule
 	Operations   []OperationInfo   // what a write of one may change; a store also takes writes of others
 	NoOutbox     bool              // no operation asks for an effect
-	GroupsLocked bool              // the locks of groups keep all rules across records: who counts needs to see no more than what was committed
+	GroupsLocked bool              // the locks of groups are enough for who counts others; see decision 0107
 	Indexes      []Index           // what queries are made of often; SQL has them too
 	Parkings     []Parking         // what picks park for; see ParkingTx
 	Worked       []WorkedColumn    // columns of the stored row that indexes name and no query

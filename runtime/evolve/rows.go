@@ -14,7 +14,7 @@ type Change struct {
 	// value; one that is new begins with its default, or is absent.
 	Values   map[string]string
 	Postgres bool // the dialect; else SQLite
-	Anew     bool // SQLite: make the table of the records again in any case, with no trigger awake
+	Rebuild  bool // SQLite: rebuild the table of the records in any case, with no trigger awake
 }
 
 // Query lists rows that do not fit the next schema.

@@ -103,7 +103,7 @@ func TestStepsThereAndBack(t *testing.T) {
 	for _, c := range []struct {
 		name                string
 		next                *Schema
-		anew, back          []string // tables made again, there and back
+		rebuilt, back       []string // tables, there and back
 		gone, drops, change int
 	}{
 		{"a column", edit("    \"attempt\" INTEGER NOT NULL,\n", "    \"attempt\" INTEGER NOT NULL,\n    \"note\" TEXT,\n"), nil, []string{"lifecycle"}, 0, 0, 1},
@@ -117,8 +117,8 @@ func TestStepsThereAndBack(t *testing.T) {
 	} {
 		there := (&Change{Machine: "lifecycle", Old: s, Next: c.next}).SQLite()
 		back := (&Change{Machine: "lifecycle", Old: c.next, Next: s}).SQLite()
-		if !cmp.Equal(there.Anew, c.anew) || !cmp.Equal(back.Anew, c.back) {
-			t.Errorf("%s: made again are %q and back %q, want %q and %q", c.name, there.Anew, back.Anew, c.anew, c.back)
+		if !cmp.Equal(there.Rebuilt, c.rebuilt) || !cmp.Equal(back.Rebuilt, c.back) {
+			t.Errorf("%s: rebuilt are %q and back %q, want %q and %q", c.name, there.Rebuilt, back.Rebuilt, c.rebuilt, c.back)
 		}
 		if len(there.Drop) != c.drops || len(there.Change) != c.change {
 			t.Errorf("%s: %d drops and %d changes, want %d and %d:\n%s", c.name, len(there.Drop), len(there.Change), c.drops, c.change,

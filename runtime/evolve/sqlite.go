@@ -11,21 +11,21 @@ import (
 type Refusal struct{ Kind, Name, Why, From string }
 
 // Step is how a SQLite file gets from one schema to the next, in one transaction. Foreign keys
-// are not enforced meanwhile where tables are made anew.
+// are not enforced meanwhile where tables are rebuilt.
 type Step struct {
 	Refused []Refusal // looked at first
 	Look    []string  // statements before the first change
 	Drop    []string
 	Change  []string // the tables
 	Make    []string // what is missing then
-	// Here others' indexes and triggers on the tables Anew are made again.
+	// Here others' indexes and triggers on the tables Rebuilt are made again.
 	LookAgain []string
 	Broken    []Refusal // looked at after it
 	Forget    []string
 
-	Anew  []string // tables that are made anew
-	Views []string // views that are made anew, or go
-	Gone  []string // columns of the records that go
+	Rebuilt []string // tables
+	Views   []string // views that are made again, or go
+	Gone    []string // columns of the records that go
 }
 
 // SQLite returns the step. It is empty where nothing differs but what is missing.
@@ -45,7 +45,10 @@ func (c *Change) SQLite() *Step {
 		}
 	}
 	for _, p := range c.Old.Pieces {
-		if next := c.Next.Find(p.Kind, p.Name); p.Kind != "table" && p.Kind != "drop" && (next == nil || c.Anew && p.Kind == "trigger" && next.Is == p.Is) {
+		if p.Kind == "table" || p.Kind == "drop" {
+			continue
+		}
+		if next := c.Next.Find(p.Kind, p.Name); next == nil || c.Rebuild && p.Kind == "trigger" && next.Is == p.Is {
 			s.drop(&p)
 		}
 	}
@@ -88,11 +91,11 @@ func (s *Step) drop(p *Piece) {
 	s.Drop = append(s.Drop, "DROP "+strings.ToUpper(p.Kind)+" IF EXISTS "+Quote(p.Name))
 }
 
-// table finds out how one table becomes the next: by new columns, or anew.
+// table finds out how one table becomes the next: by new columns, or rebuilt.
 func (c *Change) table(s *Step, old, next *Table, names *[]string) {
 	records := strings.EqualFold(next.Name, c.Machine)
 	list, adds := additions(old, next)
-	if adds && !(records && c.Anew) {
+	if adds && !(records && c.Rebuild) {
 		for _, text := range list {
 			s.Change = append(s.Change, "ALTER TABLE "+Quote(next.Name)+" ADD COLUMN "+text)
 		}
@@ -100,7 +103,7 @@ func (c *Change) table(s *Step, old, next *Table, names *[]string) {
 	}
 	fresh := next.Name + "_fsm_new"
 	*names = append(*names, fresh)
-	s.Anew = append(s.Anew, next.Name)
+	s.Rebuilt = append(s.Rebuilt, next.Name)
 	var into, values []string
 	for _, k := range next.Columns {
 		if v := c.value(next, k); v != "NULL" && (old.Column(k.Name) != nil || v != k.Default()) {
@@ -124,7 +127,8 @@ func (c *Change) table(s *Step, old, next *Table, names *[]string) {
 	if strings.Contains(next.Is, " AUTOINCREMENT") { // a place in the log is never given again, also when its last events are gone
 		number := strings.NewReplacer("FRESH", Literal(fresh), "OLD", Literal(next.Name))
 		s.Change = append(s.Change,
-			number.Replace(`DELETE FROM "sqlite_sequence" WHERE "name" = FRESH AND EXISTS (SELECT 1 FROM "sqlite_sequence" WHERE "name" = OLD)`),
+			number.Replace(`DELETE FROM "sqlite_sequence" WHERE "name" = FRESH AND `+
+				`EXISTS (SELECT 1 FROM "sqlite_sequence" WHERE "name" = OLD)`),
 			number.Replace(`INSERT INTO "sqlite_sequence" ("name", "seq") SELECT FRESH, "seq" FROM "sqlite_sequence" WHERE "name" = OLD`))
 	}
 	s.Change = append(s.Change, "DROP TABLE "+Quote(next.Name), "ALTER TABLE "+Quote(fresh)+" RENAME TO "+Quote(next.Name),
@@ -170,8 +174,8 @@ func additions(old, next *Table) (list []string, ok bool) {
 func (c *Change) make(s *Step) {
 	for _, p := range c.Next.Pieces {
 		old := c.Old.Find(p.Kind, p.Name)
-		away := slices.ContainsFunc(s.Anew, func(n string) bool { return strings.EqualFold(n, p.Table) })
-		if p.Kind != "drop" && (old == nil || p.Kind != "table" && (old.Is != p.Is || away || c.Anew && p.Kind == "trigger")) {
+		away := slices.ContainsFunc(s.Rebuilt, func(n string) bool { return strings.EqualFold(n, p.Table) })
+		if p.Kind != "drop" && (old == nil || p.Kind != "table" && (old.Is != p.Is || away || c.Rebuild && p.Kind == "trigger")) {
 			s.Make = append(s.Make, strings.TrimSuffix(p.Text, ";"))
 		}
 	}
@@ -205,7 +209,7 @@ func (c *Change) look(s *Step) {
 			`ROLLBACK TO "fsm_probe"`, `RELEASE "fsm_probe"`}
 		s.Look, s.LookAgain = append(s.Look, probe...), append(s.LookAgain, probe...)
 	}
-	if keys || len(s.Anew) > 0 {
+	if keys || len(s.Rebuilt) > 0 {
 		var tables []string
 		for _, t := range c.Old.Of("table", "") {
 			if t.Name != "fsm_meta" {

@@ -86,7 +86,7 @@ func version(s *driver.Schema, n int, hash string) *driver.Schema {
 
 // What neither version made stays, however it is written and whatever it is called: objects
 // whose names begin as ours do, and, where the table is not made again, columns and rules in the
-// text of our table, behind our columns too. A table that must be made again is refused by the
+// text of our table, behind our columns too. A table that must be rebuilt is refused by the
 // name of the first of them.
 func TestMigrateKeepsWhatLooksLikeOurs(t *testing.T) {
 	t.Parallel()
@@ -327,7 +327,7 @@ func TestMigrateAtOnce(t *testing.T) {
 	}
 }
 
-// otherLog has a log with one rule less, so its table must be made again.
+// otherLog has a log with one rule less, so its table must be rebuilt.
 func otherLog(s *driver.Schema) *driver.Schema {
 	w := version(s, 2, "h2")
 	w.SQL = map[string]string{"sqlite": strings.Replace(s.SQL["sqlite"], `    CONSTRAINT "n is a count" CHECK ("n" >= 0),`+"\n", "", 1)}

@@ -26,7 +26,8 @@ func TestTriggerOnOurView(t *testing.T) {
 	t.Parallel()
 	path, s, migrate := inFile(t)
 	db := foreign(t, path, settings)
-	if _, err := db.ExecContext(t.Context(), `CREATE TRIGGER "mine_on_view" INSTEAD OF DELETE ON "execution_job" BEGIN SELECT 1; END`); err != nil {
+	const mine = `CREATE TRIGGER "mine_on_view" INSTEAD OF DELETE ON "execution_job" BEGIN SELECT 1; END`
+	if _, err := db.ExecContext(t.Context(), mine); err != nil {
 		t.Fatal(err)
 	}
 	next, text := version(s, 2, "h2"), s.SQL["sqlite"]
@@ -37,7 +38,8 @@ func TestTriggerOnOurView(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := 0
-	if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM sqlite_master WHERE name = 'mine_on_view'`).Scan(&left); err != nil || left != 1 {
+	err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM sqlite_master WHERE name = 'mine_on_view'`).Scan(&left)
+	if err != nil || left != 1 {
 		t.Errorf("the trigger is there %d times (%v), want 1", left, err)
 	}
 }

@@ -88,7 +88,8 @@ func expanded(queries map[string]string, name string, names, made map[string]str
 func (t *table) query(name string, made map[string]string) string {
 	names := map[string]string{
 		"M": t.name, "M_events": t.part("_events"), "M_outbox": t.part("_outbox"), "M_groups": t.part("_groups"),
-		"M_text": literal(t.name), "META": t.dialect.qualified("fsm_meta"), "VERSIONS": t.dialect.qualified(versionsTable), "EVENTS": literal(t.schema.Table + "_events"), "SAME": "true",
+		"M_text": literal(t.name), "EVENTS": literal(t.schema.Table + "_events"), "SAME": "true",
+		"META": t.dialect.qualified("fsm_meta"), "VERSIONS": t.dialect.qualified(versionsTable),
 	}
 	all := map[string]string{"ROW": t.reads, "VALUES": t.mark() + "1", "SETS": ""}
 	const own = 5 // columns before those of the specification
@@ -178,7 +179,9 @@ func (t *table) parked(name string, p *driver.Parking) string {
 		if reasons == nil {
 			reasons = []string{"1 = 0"}
 		}
-		return map[string]string{"PARKED": quote(p.Column), "NOTES": strings.Join(notes, ", "), "REASONS": strings.Join(reasons, " OR "), "A_TIME": due}
+		return map[string]string{
+			"PARKED": quote(p.Column), "NOTES": strings.Join(notes, ", "), "REASONS": strings.Join(reasons, " OR "), "A_TIME": due,
+		}
 	})
 }
 

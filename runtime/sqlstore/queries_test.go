@@ -151,7 +151,8 @@ func TestEachQueryHasACaller(t *testing.T) {
 	}
 	only := map[string]string{ // what one database needs, and the other one does not
 		"create": "postgres", "create_many": "postgres", "some": "postgres", "log_lag": "postgres", "leave_notes": "postgres",
-		"asks": "postgres", "leaves": "postgres", "one": "postgres", "many": "postgres", "many_unlocked": "postgres", "try_places": "postgres",
+		"asks": "postgres", "leaves": "postgres", "one": "postgres",
+		"many": "postgres", "many_unlocked": "postgres", "try_places": "postgres",
 		"log_step": "sqlite", "leave": "sqlite", "leave_note": "sqlite", "wake_all": "sqlite",
 	}
 	known := map[string]bool{}
@@ -387,7 +388,8 @@ func TestMoreColumnsThanAMask(t *testing.T) {
 				want = fmt.Sprint("new", i)
 			}
 			var got string
-			if err := db.QueryRowContext(t.Context(), fmt.Sprintf(`SELECT coalesce(f%d, 'absent') FROM wide WHERE id = $1`, i), id).Scan(&got); err != nil || got != want {
+			err := db.QueryRowContext(t.Context(), fmt.Sprintf(`SELECT coalesce(f%d, 'absent') FROM wide WHERE id = $1`, i), id).Scan(&got)
+			if err != nil || got != want {
 				t.Errorf("%s, f%d: %q, %v, want %q", id, i, got, err, want)
 			}
 		}

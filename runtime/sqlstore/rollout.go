@@ -157,11 +157,13 @@ func (t *table) endBeside(ctx context.Context, q querier) error {
 	}
 	var names []string
 	if err := json.Unmarshal([]byte(comment[0]), &names); err != nil {
-		return fmt.Errorf("the comment on the function %s is %q, not the columns that it keeps, as a JSON array; write it again", function, comment[0])
+		return fmt.Errorf("the comment on the function %s is %q, not the columns that it keeps, as a JSON array; write it again",
+			function, comment[0])
 	}
 	var drops []string
 	for _, name := range names {
-		if !slices.ContainsFunc(t.worked, func(c *driver.WorkedColumn) bool { return c.Name == name }) { // after a step back to the old version
+		// After a step back to the old version they are its own.
+		if !slices.ContainsFunc(t.worked, func(c *driver.WorkedColumn) bool { return c.Name == name }) {
 			drops = append(drops, "DROP COLUMN IF EXISTS "+quote(name))
 		}
 	}

@@ -180,7 +180,7 @@ func (f *sqliteFile) table(live evolve.Piece) error {
 			strange = &UserObjectError{kind, name, why}
 		}
 	}
-	lost := fmt.Sprintf("would be lost with the table %q, which must be made again; "+
+	lost := fmt.Sprintf("would be lost with the table %q, which must be rebuilt; "+
 		"move it into a table of your own that refers to this one, or drop it", live.Name)
 	var columns []evolve.Column
 	for _, c := range t.Columns {
@@ -190,7 +190,8 @@ func (f *sqliteFile) table(live evolve.Piece) error {
 			other("column", c.Name, lost)
 			continue
 		case f.noted != nil && k.Is != c.Is && (next.Column(c.Name) == nil || next.Column(c.Name).Is != c.Is):
-			other("column", c.Name, fmt.Sprintf("stands in the table %q for one that version %d made; make it that again", live.Name, f.m.version))
+			other("column", c.Name,
+				fmt.Sprintf("stands in the table %q for one that version %d made; make it that again", live.Name, f.m.version))
 			c = *k
 		case f.noted == nil && strings.HasPrefix(c.Is, k.Is): // others may have written behind it
 			c = *k

@@ -75,9 +75,9 @@ func (w *sqliteStep) run(ctx context.Context, q querier) error {
 	if err := w.refuse(ctx, q); err != nil {
 		return err
 	}
-	if len(w.step.Anew) > 0 {
+	if len(w.step.Rebuilt) > 0 {
 		if on, err := one(ctx, q, "PRAGMA foreign_keys"); err != nil || on != "0" {
-			return fmt.Errorf("sqlstore: a table is not made again while foreign keys are enforced (%q): %w", on, err)
+			return fmt.Errorf("sqlstore: a table is not rebuilt while foreign keys are enforced (%q): %w", on, err)
 		}
 		defer q.exec(context.WithoutCancel(ctx), "PRAGMA legacy_alter_table = OFF") //nolint:errcheck // it ends with the connection
 	}
@@ -88,7 +88,7 @@ func (w *sqliteStep) run(ctx context.Context, q querier) error {
 	if err := executes(ctx, q, slices.Concat(w.step.Drop, w.step.Change, w.step.Make)); err != nil {
 		return unreadable(err, unfit)
 	}
-	for _, name := range slices.Concat(w.step.Anew, w.step.Views) {
+	for _, name := range slices.Concat(w.step.Rebuilt, w.step.Views) {
 		for _, o := range w.others(name) {
 			if _, err := q.exec(ctx, o.sql); err != nil {
 				return &UserObjectError{o.kind, o.name, fmt.Sprintf("does not go with the new %s (%v); drop it first", o.table, err)}
@@ -115,7 +115,7 @@ func executes(ctx context.Context, q querier, texts []string) error {
 
 // refuse looks for what would be lost, and for rows that do not fit.
 func (w *sqliteStep) refuse(ctx context.Context, q querier) error {
-	for _, name := range w.step.Anew {
+	for _, name := range w.step.Rebuilt {
 		if err := w.changed[strings.ToLower(name)]; err != nil {
 			return err
 		}
