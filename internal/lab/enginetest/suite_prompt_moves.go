@@ -27,11 +27,13 @@ func attackMoves[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 		}
 		var attacks []func()
 		atPrompt(s, t, st, rows, func(p *prompt) {
+			taken := slices.Clone(rows)
 			for _, step := range b {
 				attacks = append(attacks, p.plan(step)...)
+				taken = append(taken, step.after)
 			}
 			if i == 0 {
-				attacks = append(attacks, p.forbiddenMoves(rows)...)
+				attacks = append(attacks, p.forbiddenMoves(taken)...)
 			}
 			p.must(script)
 		}, func(*prompt) {
@@ -319,7 +321,7 @@ func (p *prompt) attackStep(s oneStep, event literals) {
 
 // forbiddenMoves plants, for every two states between which nothing leads, a
 // record with a forged event, and returns the attempts to follow it. rows are
-// there already.
+// there already, or will be.
 func (p *prompt) forbiddenMoves(rows []interp.Record) []func() {
 	var attacks []func()
 	n, ways := 0, allWays(p.m)
