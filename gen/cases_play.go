@@ -112,6 +112,7 @@ func (s search) playTo(x tried, beside []interp.Record, trigger string, gives en
 		)
 		if d.Effect.Failed != nil && d.Effect.Name == gives.effect && p.gives.effect == "" {
 			p.gives = gives
+			p.effects = append(p.effects, gives.effect+" gives up")
 			out, then, refusal = interp.GiveUp(m, next, d, gives.problem, c.At)
 		} else {
 			p.effects = append(p.effects, d.Effect.Name+" "+d.Key)

@@ -17,7 +17,6 @@ type Facts struct {
 	Parkings   []ParkFact
 	Worked     []WorkedFact
 	NoOutbox   bool // none asks for an effect outside of its transaction
-	Locked     bool // the locks of groups keep all rules across records
 }
 
 // UniqueFact is a rule that no two records in the states have the same values in
@@ -96,6 +95,5 @@ func FactsOf(m *spec.Machine) Facts {
 		f.Operations = append(f.Operations, fact)
 	}
 	f.NoOutbox = !slices.ContainsFunc(m.Operations, func(o *spec.Operation) bool { return o.MayAsk(false) })
-	f.Locked = groupsLocked(m)
 	return f
 }

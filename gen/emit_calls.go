@@ -351,9 +351,13 @@ func (s *store) peers(o *spec.Operation) (*jen.Statement, error) {
 		queries = append(queries, jen.Line().Add(raw(text+", Except: id}")))
 		return nil
 	}
+	locked := ""
+	if countsLocked(s.m, o) {
+		locked = ", Locked: true"
+	}
 	for _, q := range peerRequirements(o) {
 		g := q.Guard
-		if err := query(fmt.Sprintf("{Name: %q", g.Name), fieldsOf(g.Peers.Same), q.Of, states(g.Peers.In)); err != nil {
+		if err := query(fmt.Sprintf("{Name: %q", g.Name)+locked, fieldsOf(g.Peers.Same), q.Of, states(g.Peers.In)); err != nil {
 			return nil, err
 		}
 	}

@@ -140,9 +140,6 @@ func (s *store) schema(f *jen.File) {
 		if facts.NoOutbox {
 			pair("NoOutbox", jen.True())
 		}
-		if facts.Locked {
-			pair("GroupsLocked", jen.True())
-		}
 		if all := queried(s.m); len(all) > 0 {
 			pair("Indexes", jen.Index().Add(raw("driver.Index")).ValuesFunc(func(g *jen.Group) {
 				for _, x := range all {

@@ -6,33 +6,35 @@ import (
 	"github.com/fsmgen/fsmgen/spec"
 )
 
-// groupsLocked reports whether the locks of groups keep all rules across records of a machine, at least one. Who counts
-// a group has its lock until its transaction ends. So no transaction in which somebody counts may bring a record into a
-// group without the same lock: not by another rule, not by a step that follows, not by a value that the step gives the record,
-// and not by an effect in it, of which nobody knows what it does. A transaction that counts nothing may: an order of the calls
-// explains what both did.
-func groupsLocked(m *spec.Machine) bool {
-	var guards []*spec.Guard
-	for _, o := range m.Operations {
-		for _, g := range peerGuards(o) {
-			if !g.Peers.Own() {
-				return false
-			}
-			guards = append(guards, g)
-		}
-	}
-	for _, o := range m.Operations {
-		steps := inTransaction(o)
-		if !slices.ContainsFunc(steps, func(s *spec.Operation) bool { return len(peerGuards(s)) > 0 }) {
+// countsLocked reports whether an operation may count others under the locks of groups alone, by what was committed when
+// it looks. A group is closed when whoever brings a record into it counts it, and so has its lock until the
+// transaction ends. Under the lock the records of a closed group only become fewer: what was counted holds until
+// the end, in any order with others. So all that is counted in a transaction has to be closed, and nothing in it may
+// bring a record into another group that is counted: no step that follows, and no effect, of which nobody
+// knows what it does.
+func countsLocked(m *spec.Machine, o *spec.Operation) bool {
+	for _, first := range m.Operations {
+		steps := inTransaction(first)
+		if !slices.Contains(steps, o) {
 			continue
 		}
 		for _, s := range steps {
-			if s.MayAsk(true) || slices.ContainsFunc(guards, func(g *spec.Guard) bool { return entersUnlocked(s, g) }) {
+			if s.MayAsk(true) || slices.ContainsFunc(peerGuards(s), func(g *spec.Guard) bool { return !closed(m, g) }) {
 				return false
+			}
+			for _, other := range m.Operations {
+				if slices.ContainsFunc(peerGuards(other), func(g *spec.Guard) bool { return entersUnlocked(s, g) }) {
+					return false
+				}
 			}
 		}
 	}
-	return len(guards) > 0
+	return true
+}
+
+// closed reports whether every operation that may bring a record into a guard's group has its lock.
+func closed(m *spec.Machine, g *spec.Guard) bool {
+	return g.Peers.Own() && !slices.ContainsFunc(m.Operations, func(o *spec.Operation) bool { return entersUnlocked(o, g) })
 }
 
 // inTransaction returns an operation and what may follow it in its transaction.

@@ -7,7 +7,7 @@ import (
 	"github.com/fsmgen/fsmgen/spec"
 )
 
-// The lock of a group is enough where nobody who counts brings a record into the group without it.
+// The lock of a group is enough where all that is counted in the transaction is closed, and nothing else is entered.
 func TestGroupsLocked(t *testing.T) {
 	t.Parallel()
 	const base = `fsm: 1
@@ -15,43 +15,60 @@ machine: job
 entity: Job
 otherwise: reject
 fields: {queue: string, tenant: string}
-states: {waiting: {}, running: {}, done: {final: true}}
+states: {waiting: {}, running: {}, paused: {}, done: {final: true}}
 guards:
   room: {fewer: {than: 3, same: tenant, in: [running]}, error: full}
   calm: {fewer: {than: 5, same: queue, in: [running]}, error: busy}
+  still: {fewer: {than: 2, same: tenant, in: [paused]}, error: noisy}
   mine: {fewer: {than: 3, same: {tenant: actor}, in: [running]}, error: full}
 operations:
   submit: {creates: waiting, set: {queue: input, tenant: input}}
   finish: {from: running, to: done}
 `
+	const (
+		room  = "claim: {from: waiting, to: running, require: [room]}"
+		both  = "claim: {from: waiting, to: running, require: [room, calm]}"
+		twice = "claim: {from: waiting, to: running, require: [room, still]}"
+	)
 	for name, x := range map[string]struct {
-		operations string
-		want       bool
+		operations []string
+		locked     string // the operations that count under locks
 	}{
-		"nobody counts":            {"claim: {from: waiting, to: running}", false},
-		"one rule":                 {"claim: {from: waiting, to: running, require: [room]}", true},
-		"two rules of one":         {"claim: {from: waiting, to: running, require: [room, calm]}", true},
-		"who does not count":       {"claim: {from: waiting, to: running, require: [room]}\n  rush: {from: waiting, to: running, set: {tenant: input}}", true},
-		"two rules, a lock each":   {"claim: {from: waiting, to: running, require: [room]}\n  take: {from: waiting, to: running, require: [calm]}", false},
-		"one counts the other's":   {"claim: {from: waiting, to: running, require: [room]}\n  stop: {from: running, to: waiting, require: [calm]}", false},
-		"the group changes":        {"claim: {from: waiting, to: running, require: [room], set: {tenant: input}}", false},
-		"to another group":         {"claim: {from: waiting, to: running, require: [room]}\n  hand: {from: running, to: same, require: [room], set: {tenant: input}}", false},
-		"the call tells the group": {"claim: {from: waiting, to: running, require: [mine]}", false},
-		"a step that follows":      {"look: {from: waiting, to: same, require: [room], then: claim}\n  claim: {from: waiting, to: running}", false},
-		"who counts follows":       {"rush: {from: waiting, to: running, then: stop}\n  stop: {from: running, to: waiting, require: [room]}", false},
-		"an effect in it":          {"claim: {from: waiting, to: running, require: [room], effect: {name: tell, atomic: true}}", false},
-		"an effect behind it":      {"claim: {from: waiting, to: running, require: [room], effect: {name: tell, atomic: false}}", true},
-		"an effect of another":     {"claim: {from: waiting, to: running, require: [room]}\n  rush: {from: waiting, to: running, effect: {name: tell, atomic: true}}", true},
-		"a creation":               {"start: {creates: running, require: [room], set: {queue: input, tenant: input}}", true},
+		"one rule":                  {[]string{room}, "claim"},
+		"two rules of one":          {[]string{both}, "claim"},
+		"a way in without a count":  {[]string{room, "rush: {from: waiting, to: running}"}, ""},
+		"from another group":        {[]string{twice, "pause: {from: running, to: paused}"}, ""},
+		"from one that is closed":   {[]string{twice, "pause: {from: running, to: paused, require: [still]}"}, "claim pause"},
+		"two rules, a lock each":    {[]string{room, "take: {from: waiting, to: running, require: [calm]}"}, ""},
+		"one counts, and leaves":    {[]string{both, "stop: {from: running, to: waiting, require: [calm]}"}, "claim stop"},
+		"the group changes":         {[]string{"claim: {from: waiting, to: running, require: [room], set: {tenant: input}}"}, ""},
+		"another changes the group": {[]string{room, "hand: {from: running, to: same, set: {tenant: input}}"}, ""},
+		"before it is in":           {[]string{room, "hand: {from: waiting, to: same, set: {tenant: input}}"}, "claim"},
+		"the call tells the group":  {[]string{"claim: {from: waiting, to: running, require: [mine]}"}, ""},
+		"one of two is open":        {[]string{room, "hold: {from: waiting, to: paused, require: [still]}", "pause: {from: done, to: paused}"}, "claim"},
+		"into one that is open":     {[]string{room, "pause: {from: running, to: paused, require: [room]}", "hold: {from: waiting, to: same, require: [still]}"}, "claim"},
+		"a step that follows":       {[]string{"look: {from: waiting, to: same, require: [room], then: claim}", "claim: {from: waiting, to: running}"}, ""},
+		"who counts follows":        {[]string{"look: {from: waiting, to: same, then: claim}", room}, "claim"},
+		"behind a way in":           {[]string{"hold: {from: done, to: paused, then: stop}", "stop: {from: paused, to: waiting, require: [room]}", "still_one: {from: waiting, to: same, require: [still]}", room}, "claim"},
+		"an effect in it":           {[]string{"claim: {from: waiting, to: running, require: [room], effect: {name: tell, atomic: true}}"}, ""},
+		"an effect behind it":       {[]string{"claim: {from: waiting, to: running, require: [room], effect: {name: tell, atomic: false}}"}, "claim"},
+		"an effect of another":      {[]string{room, "end: {from: waiting, to: done, effect: {name: tell, atomic: true}}"}, "claim"},
+		"a creation":                {[]string{"start: {creates: running, require: [room], set: {queue: input, tenant: input}}"}, "start"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m, found := spec.Parse("job.yaml", []byte(base+"  "+strings.TrimSpace(x.operations)+"\n"))
-			if m == nil {
+			m, found := spec.Parse("job.yaml", []byte(base+"  "+strings.Join(x.operations, "\n  ")+"\n"))
+			if m == nil || found.HasErrors() {
 				t.Fatal(found)
 			}
-			if got := groupsLocked(m); got != x.want {
-				t.Errorf("the locks of groups are enough: %t, want %t", got, x.want)
+			var locked []string
+			for _, o := range m.Operations {
+				if len(peerGuards(o)) > 0 && countsLocked(m, o) {
+					locked = append(locked, o.Name)
+				}
+			}
+			if got := strings.Join(locked, " "); got != x.locked {
+				t.Errorf("%q count under locks, want %q", got, x.locked)
 			}
 		})
 	}

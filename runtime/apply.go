@@ -235,6 +235,7 @@ func (m *Machine[R]) applyMany(ctx context.Context, items []fsmimpl.Item[R]) ([]
 		if err != nil {
 			return nil, fmt.Errorf("item %d: %w", i, err)
 		}
+		q.among = len(items) > 1
 		work[i] = target[R]{it.At, q, ref}
 	}
 	outs := make([]Outcome[R], len(items))
@@ -443,7 +444,7 @@ func (m *Machine[R]) advance(ctx context.Context, tx driver.Tx, q *request[R], r
 	if err != nil {
 		return Outcome[R]{}, err
 	}
-	last, events, err := m.follow(ctx, tx, s, q.at, false)
+	last, events, err := m.follow(ctx, tx, s, q.at, origin{among: q.among})
 	if err != nil {
 		return Outcome[R]{}, err
 	}

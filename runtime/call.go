@@ -39,6 +39,7 @@ type request[R any] struct {
 	engine      bool      // a sweep makes it, as of its own time
 	own         bool      // RequestID is new: nobody can have used it before
 	worker      bool      // a worker's claim: it does not wait for records that others hold
+	among       bool      // one of several calls in a transaction
 	tried       int64     // the revision of an earlier try, where the caller named none
 }
 

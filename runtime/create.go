@@ -114,6 +114,7 @@ func (m *Machine[R]) createMany(ctx context.Context, calls []fsmimpl.Call[R]) ([
 		if queue[i], ids[i], err = m.creation(c); err != nil {
 			return nil, fmt.Errorf("item %d: %w", i, err)
 		}
+		queue[i].among = len(calls) > 1
 	}
 	outs := make([]Outcome[R], len(calls))
 	u := m.unit(queue[0].op, ids[0], queue[0].RequestID)

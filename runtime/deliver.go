@@ -438,7 +438,7 @@ func (m *Machine[R]) settleThen(
 		if err != nil {
 			return err
 		}
-		last, events, err := m.follow(ctx, tx, s, at, false)
+		last, events, err := m.follow(ctx, tx, s, at, origin{})
 		if err == nil {
 			out = m.outcome(last.rec, &last.row, events...)
 		}

@@ -347,7 +347,7 @@ func (m *Machine[R]) pickOne(ctx context.Context, tx driver.Tx, q *request[R], r
 	if m.joined == nil && m.over(q, s, m.now()) != nil {
 		return out, true, errOver
 	}
-	last, events, err := m.follow(ctx, tx, s, q.at, o.try)
+	last, events, err := m.follow(ctx, tx, s, q.at, o)
 	if err != nil {
 		var group *heldGroup
 		if errors.As(err, &group) {

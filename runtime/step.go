@@ -29,6 +29,7 @@ type step[R any] struct {
 type origin struct {
 	event driver.Event // what it says of that
 	try   bool         // records were passed over to come here: no group is waited for
+	among bool         // other calls are in the transaction, of which nobody knows what they do
 
 	problem string // why an effect gave up, which the step follows; else empty
 }
@@ -37,7 +38,7 @@ func (q *request[R]) origin(requestID string, n int64) origin {
 	return origin{event: driver.Event{
 		At: q.at, Actor: q.Actor, Reason: q.Reason, RequestID: requestID, RequestN: n,
 		Fingerprint: q.fingerprint, Labels: q.Labels, Inputs: q.inputs,
-	}}
+	}, among: q.among}
 }
 
 // decide runs the pure method on a copy of rec and makes the write of what it
@@ -147,7 +148,7 @@ func (m *Machine[R]) takeStep(ctx context.Context, tx driver.Tx, op *fsmimpl.Ope
 			if pq.Sequence {
 				ask = tx.NextNumber
 			}
-			pq.Try = o.try
+			pq.Try, pq.Locked = o.try, pq.Locked && !o.among
 			n, err := ask(pq)
 			if errors.Is(err, driver.ErrHeld) {
 				return nil, &heldGroup{pq}
@@ -219,10 +220,11 @@ func (m *Machine[R]) isSequence(rule string) bool {
 
 // follow takes the steps that `then` asks for, in the same transaction, and
 // returns the last step and all events.
-func (m *Machine[R]) follow(ctx context.Context, tx driver.Tx, s *step[R], at time.Time, try bool) (*step[R], []driver.Event, error) {
+func (m *Machine[R]) follow(ctx context.Context, tx driver.Tx, s *step[R], at time.Time, by origin) (*step[R], []driver.Event, error) {
 	events := []driver.Event{s.write.Event}
 	for s.write.Row != nil && s.op.Follower(s.branch) != "" {
-		next, err := m.thenStep(ctx, tx, s.op, m.byName[s.op.Follower(s.branch)], &s.row, s.rec, origin{event: driver.Event{At: at}, try: try})
+		o := origin{event: driver.Event{At: at}, try: by.try, among: by.among}
+		next, err := m.thenStep(ctx, tx, s.op, m.byName[s.op.Follower(s.branch)], &s.row, s.rec, o)
 		if err != nil {
 			return nil, nil, err
 		}

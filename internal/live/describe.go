@@ -38,7 +38,7 @@ func Schema(m *spec.Machine, dialect, level string) (*driver.Schema, error) {
 	s := &driver.Schema{
 		Machine: m.Name, Entity: m.Entity, Version: m.Version, Hash: m.Hash, Table: m.Name, Enforce: level,
 		RequestID: demands[m.RequestID], ExpectedRev: demands[m.ExpectedRev],
-		SQL: sql, NoOutbox: facts.NoOutbox, GroupsLocked: facts.Locked,
+		SQL: sql, NoOutbox: facts.NoOutbox,
 	}
 	for _, f := range m.Fields {
 		s.Columns = append(s.Columns, column(f))

@@ -160,6 +160,9 @@ func absentIn(s *spec.State, f *spec.Field) bool {
 // endless reports whether nothing that a move changes can keep the next call of
 // the operation from being the same.
 func endless(op *spec.Operation, v spec.Move, t spec.Trigger) bool {
+	if op.Follower(v.Branch) != nil { // which leads on, or its own refusal is told
+		return false
+	}
 	changed := map[*spec.Field]bool{}
 	list := []*spec.Effects{&op.Effects}
 	if v.Branch != nil {

@@ -56,6 +56,7 @@ type PeerQuery struct {
 	Values   []any    // that its records have, of this record or of the call; when one is nil the group is empty
 	States   []string // stored words of the states that count
 	Except   string   // id of the record in question
+	Locked   bool     // the lock of the group is enough: a store need not see to what the count rests on besides
 	Try      bool     // wait for nobody: ErrHeld where another writer has the group
 }
 

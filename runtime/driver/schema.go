@@ -33,25 +33,24 @@ const SystemActor = "system"
 // rules that hold across records. The generated package holds one; it is
 // never changed.
 type Schema struct {
-	Machine      string
-	Entity       string
-	Version      int
-	Hash         string   // of the specification's meaning
-	Beside       []SpecID // earlier specifications whose programs may work on these tables meanwhile; see Table.Retire
-	Table        string   // base name of the tables: T, T_events, T_outbox, T_groups
-	Enforce      string   // "none", "checks" or "full"
-	RequestID    Demand
-	ExpectedRev  Demand
-	Columns      []Column
-	States       []StateInfo
-	Uniques      []UniqueRule
-	Operations   []OperationInfo   // what a write of one may change; a store also takes writes of others
-	NoOutbox     bool              // no operation asks for an effect
-	GroupsLocked bool              // the locks of groups are enough for who counts others; see decision 0107
-	Indexes      []Index           // what queries are made of often; SQL has them too
-	Parkings     []Parking         // what picks park for; see ParkingTx
-	Worked       []WorkedColumn    // columns of the stored row that indexes name and no query
-	SQL          map[string]string // dialect ("sqlite", "postgres") -> the generated schema
+	Machine     string
+	Entity      string
+	Version     int
+	Hash        string   // of the specification's meaning
+	Beside      []SpecID // earlier specifications whose programs may work on these tables meanwhile; see Table.Retire
+	Table       string   // base name of the tables: T, T_events, T_outbox, T_groups
+	Enforce     string   // "none", "checks" or "full"
+	RequestID   Demand
+	ExpectedRev Demand
+	Columns     []Column
+	States      []StateInfo
+	Uniques     []UniqueRule
+	Operations  []OperationInfo   // what a write of one may change; a store also takes writes of others
+	NoOutbox    bool              // no operation asks for an effect
+	Indexes     []Index           // what queries are made of often; SQL has them too
+	Parkings    []Parking         // what picks park for; see ParkingTx
+	Worked      []WorkedColumn    // columns of the stored row that indexes name and no query
+	SQL         map[string]string // dialect ("sqlite", "postgres") -> the generated schema
 }
 
 // Column is one field of the record.

@@ -31,7 +31,7 @@ type Case struct {
 	Others  map[string]int64 // by guard: how many others the pure method is told of; by sequence: the next number
 	Picks   string           // the id of the record that the machine picks, or finds
 	Then    []string         // the events that follow in the transaction, with what they change; of a refusal the step: "retry in failed"
-	Effects []string         // what is performed: "send key", or "send in the transaction: key"
+	Effects []string         // what is performed: "send key", or "send in the transaction: key"; "send gives up"
 	Later   []string         // the events that follow when the effects are delivered
 	GivesUp string           // the effect that gives up when it is delivered, and its error: "send: no answer"
 	Tries   int              // how often it fails until it gives up; 0: it gives up by itself, at once

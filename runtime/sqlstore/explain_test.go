@@ -119,8 +119,9 @@ func TestGroupsAreLocked(t *testing.T) {
 	}
 	s.want(t, serializable, lock, peers)
 	x, s = begin(Postgres())
-	x.t.schema.GroupsLocked = true
-	if n, err := x.Peers(group("v")); n != 4 || err != nil {
+	locked := group("v")
+	locked.Locked = true
+	if n, err := x.Peers(locked); n != 4 || err != nil {
 		t.Errorf("where locks are enough it got %d, %v, want 4", n, err)
 	}
 	s.want(t, lock, peers)
@@ -244,6 +245,30 @@ func TestCausesHaveAnOrder(t *testing.T) {
 			if err != nil || got != c.want {
 				t.Errorf("%s, %+v: got %q, %v", d.Name(), c, got, err)
 			}
+		}
+	}
+}
+
+// A limit has one lock by whatever name, and in whatever order of its fields, two versions have it; other fields have another.
+func TestOneLockForALimit(t *testing.T) {
+	t.Parallel()
+	place := func(name string, columns []string, values ...any) string {
+		of, key, err := placeOf(&driver.PeerQuery{Name: name, Columns: columns, Values: values})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return of + ": " + key
+	}
+	want := place("room", []string{"tenant", "queue"}, "t", "q")
+	if got := place("space", []string{"queue", "tenant"}, "q", "t"); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for _, got := range []string{
+		place("room", []string{"tenant", "queue"}, "q", "t"), place("room", []string{"tenant"}, "t"), place("room", nil),
+		place("room", []string{"tenant", "line"}, "t", "q"),
+	} {
+		if got == want {
+			t.Errorf("another group has the lock %q", got)
 		}
 	}
 }

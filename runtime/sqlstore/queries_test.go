@@ -76,8 +76,11 @@ func TestTextsOfAMachine(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b strings.Builder
-		for _, q := range list {
-			fmt.Fprintf(&b, "-- name: %s\n%s;\n\n", q.Name, q.Text)
+		for i, q := range list {
+			if i > 0 {
+				b.WriteByte('\n')
+			}
+			fmt.Fprintf(&b, "-- name: %s\n%s;\n", q.Name, q.Text)
 		}
 		path := filepath.Join("testdata", s.Machine+"."+d.Name()+".queries.sql")
 		if *update {

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -390,12 +392,25 @@ func groupKey(q *driver.PeerQuery) (key string, whole bool, err error) {
 	return string(b), whole, err
 }
 
-// place16 is the row by which the group of a guard is locked: one of 65 536 that all
-// groups share, so that the table neither grows with them nor keeps their texts.
-func place16(key string) string {
+// placeOf returns the row by which the group of a guard is locked. It is named by what the group is made of, and not by
+// the guard: two versions that call one limit by two names, or list its fields in two orders, have one lock. It is one
+// of 65 536 that all groups of these fields share, so that the table neither grows with them nor keeps their texts.
+func placeOf(q *driver.PeerQuery) (name, key string, err error) {
+	order := make([]int, len(q.Columns))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int { return strings.Compare(q.Columns[i], q.Columns[j]) })
+	sorted := driver.PeerQuery{}
+	for _, i := range order {
+		sorted.Columns, sorted.Values = append(sorted.Columns, q.Columns[i]), append(sorted.Values, q.Values[i])
+	}
+	if key, _, err = groupKey(&sorted); err != nil {
+		return "", "", err
+	}
 	h := fnv.New32a()
 	h.Write([]byte(key))
-	return strconv.FormatUint(uint64(h.Sum32()>>16^h.Sum32()&0xffff), 16)
+	return "of " + strings.Join(sorted.Columns, " "), strconv.FormatUint(uint64(h.Sum32()>>16^h.Sum32()&0xffff), 16), nil
 }
 
 // group locks the group of q. Records with an absent value are in none, except
@@ -416,17 +431,19 @@ func (x *txn) group(q *driver.PeerQuery) (key string, whole bool, err error) {
 		return key, whole, x.err
 	}
 	x.kept = nil
-	lock := key
+	name, lock := q.Name, key
 	if !q.Sequence {
-		lock = place16(key)
+		if name, lock, err = placeOf(q); err != nil {
+			return key, whole, err
+		}
 	}
-	thing := x.t.name + "\x00group\x00" + q.Name + "\x00" + lock
+	thing := x.t.name + "\x00group\x00" + name + "\x00" + lock
 	if !try {
 		if err := x.asks(thing); err != nil {
 			return key, whole, err
 		}
 	}
-	n, _, err := x.integer(text, q.Name, lock)
+	n, _, err := x.integer(text, name, lock)
 	switch {
 	case err != nil:
 		return key, whole, err
@@ -454,7 +471,7 @@ func groupQuery(q *driver.PeerQuery) driver.Query {
 
 // Peers counts the other records of a group.
 func (x *txn) Peers(q driver.PeerQuery) (int64, error) {
-	if !x.t.schema.GroupsLocked {
+	if !q.Locked {
 		if err := x.strict(); err != nil {
 			return 0, err
 		}

@@ -234,7 +234,7 @@ func (w *Worker[R]) Run(ctx context.Context) error {
 		exits = false
 		ended(j, 1)
 	}
-	err := w.claim(ctx, free, func(h *fsm.Held[R], asked time.Time) {
+	take := func(h *fsm.Held[R], asked time.Time) {
 		j := w.job(h, asked)
 		mu.Lock()
 		running[j] = true
@@ -252,8 +252,11 @@ func (w *Worker[R]) Run(ctx context.Context) error {
 				do(j)
 			}
 		})
-	})
-	close(next)
+	}
+	err := func() error {
+		defer close(next) // those that are idle end, whatever a claim does
+		return w.claim(ctx, free, take)
+	}()
 	var grace *time.Timer
 	if w.opt.Grace > 0 {
 		grace = time.AfterFunc(w.opt.Grace, func() { cancel(ErrStopping) })

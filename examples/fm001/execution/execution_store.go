@@ -59,8 +59,7 @@ var schema = &driver.Schema{
 		{Stored: "reconcile", Leaves: true, Sets: []int{6}},
 		{Stored: "expire", Leaves: true, Sets: []int{6}},
 	},
-	NoOutbox:     true,
-	GroupsLocked: true,
+	NoOutbox: true,
 	Indexes: []driver.Index{
 		{Name: "due.reconcile", Order: []driver.Order{{Column: "lease_expires_at"}}, States: []string{"committed"}},
 		{Name: "due.expire", Order: []driver.Order{{Column: "lease_expires_at"}}, States: []string{"leased", "in_progress"}},

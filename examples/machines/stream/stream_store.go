@@ -65,8 +65,7 @@ var schema = &driver.Schema{
 		{Stored: "skip", Leaves: true, Sets: []int{3}},
 		{Stored: "close_connection", Leaves: true, Sets: []int{3}},
 	},
-	NoOutbox:     true,
-	GroupsLocked: true,
+	NoOutbox: true,
 	Indexes: []driver.Index{
 		{Name: "peers.room", Columns: []string{"connection", "initiator"}, States: []string{"open", "half_closed_local", "half_closed_remote"}},
 		{Name: "lookup.of_connection", Columns: []string{"connection"}, Order: []driver.Order{{Column: "number"}}, States: []string{"open", "half_closed_local", "half_closed_remote"}},
@@ -541,7 +540,7 @@ func sendHeadersCall(op *fsmimpl.Operation[Stream], in SendHeadersInput, c fsm.C
 		},
 		Peers: func(j *Stream, id string) []driver.PeerQuery {
 			return []driver.PeerQuery{
-				{Name: "room", Columns: []string{"connection", "initiator"}, Values: []any{j.Connection, j.Initiator.String()}, States: []string{"open", "half_closed_local", "half_closed_remote"}, Except: id},
+				{Name: "room", Locked: true, Columns: []string{"connection", "initiator"}, Values: []any{j.Connection, j.Initiator.String()}, States: []string{"open", "half_closed_local", "half_closed_remote"}, Except: id},
 			}
 		},
 	}
@@ -557,7 +556,7 @@ func recvHeadersCall(op *fsmimpl.Operation[Stream], in RecvHeadersInput, c fsm.C
 		},
 		Peers: func(j *Stream, id string) []driver.PeerQuery {
 			return []driver.PeerQuery{
-				{Name: "room", Columns: []string{"connection", "initiator"}, Values: []any{j.Connection, j.Initiator.String()}, States: []string{"open", "half_closed_local", "half_closed_remote"}, Except: id},
+				{Name: "room", Locked: true, Columns: []string{"connection", "initiator"}, Values: []any{j.Connection, j.Initiator.String()}, States: []string{"open", "half_closed_local", "half_closed_remote"}, Except: id},
 			}
 		},
 	}

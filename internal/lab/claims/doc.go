@@ -1,6 +1,7 @@
 // Package claims holds the test of claims by several processes: workers of one
 // queue in 1, 3 and 8 of them, some killed while they work; and those of what stands
-// in front and cannot be taken.
+// in front and cannot be taken. Counts of others are raced, where a lock is enough and where it is not.
 package claims
 
 //go:generate go tool fsmgen gen slot.yaml --engine-tests
+//go:generate go tool fsmgen gen seat.yaml pool.yaml

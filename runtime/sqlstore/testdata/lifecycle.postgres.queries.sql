@@ -405,4 +405,3 @@ ORDER BY "id" LIMIT $3;
 
 -- name: id_behind
 SELECT "id" FROM "lifecycle" WHERE "id" > $1 ORDER BY "id" LIMIT 1 OFFSET $2;
-

@@ -247,4 +247,3 @@ ORDER BY "id" LIMIT ?3 + 0;
 
 -- name: id_behind
 SELECT "id" FROM "main"."lifecycle" WHERE "id" > ?1 ORDER BY "id" LIMIT 1 OFFSET ?2;
-

@@ -60,7 +60,6 @@ var schema = &driver.Schema{
 		{Stored: "range", Leaves: true, Stays: true, Sets: []int{5, 6, 7, 8, 9, 10}},
 		{Stored: "defer", Leaves: true},
 	},
-	GroupsLocked: true,
 	Indexes: []driver.Index{
 		{Name: "due.defer", Order: []driver.Order{{Column: "now_"}}, States: []string{"case"}},
 		{Name: "peers.else", Columns: []string{"type", "nil"}, States: []string{"case"}},
@@ -371,7 +370,7 @@ func selectCall(op *fsmimpl.Operation[Odd], id string, in SelectInput, c fsm.Cal
 		},
 		Peers: func(_ *Odd, id string) []driver.PeerQuery {
 			return []driver.PeerQuery{
-				{Name: "else", Columns: []string{"type", "nil"}, Values: []any{fsmimpl.Column(in.Type), fsmimpl.ColumnOf(in.Nil, Nil.String)}, States: []string{"case"}, Except: id},
+				{Name: "else", Locked: true, Columns: []string{"type", "nil"}, Values: []any{fsmimpl.Column(in.Type), fsmimpl.ColumnOf(in.Nil, Nil.String)}, States: []string{"case"}, Except: id},
 				{Name: "peers", Sequence: true, Except: id},
 			}
 		},
@@ -388,7 +387,7 @@ func goCall(op *fsmimpl.Operation[Odd], in GoInput, c fsm.Call) fsmimpl.Call[Odd
 		},
 		Peers: func(j *Odd, id string) []driver.PeerQuery {
 			return []driver.PeerQuery{
-				{Name: "else", Columns: []string{"type", "nil"}, Values: []any{fsmimpl.Column(j.Type), fsmimpl.ColumnOf(j.Nil, Nil.String)}, States: []string{"case"}, Except: id},
+				{Name: "else", Locked: true, Columns: []string{"type", "nil"}, Values: []any{fsmimpl.Column(j.Type), fsmimpl.ColumnOf(j.Nil, Nil.String)}, States: []string{"case"}, Except: id},
 			}
 		},
 	}

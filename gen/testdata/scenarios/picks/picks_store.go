@@ -48,8 +48,7 @@ var schema = &driver.Schema{
 		{Stored: "take", Leaves: true, Sets: []int{3}},
 		{Stored: "end", Leaves: true},
 	},
-	NoOutbox:     true,
-	GroupsLocked: true,
+	NoOutbox: true,
 	Indexes: []driver.Index{
 		{Name: "next.take", Order: []driver.Order{{Column: "priority", Descending: true}}, States: []string{"fresh"}},
 	},
@@ -300,7 +299,7 @@ func takeCall(op *fsmimpl.Operation[Pick], in TakeInput, c fsm.Call) fsmimpl.Cal
 		},
 		Peers: func(j *Pick, id string) []driver.PeerQuery {
 			return []driver.PeerQuery{
-				{Name: "free", Columns: []string{"line"}, Values: []any{j.Lane.word()}, States: []string{"busy"}, Except: id},
+				{Name: "free", Locked: true, Columns: []string{"line"}, Values: []any{j.Lane.word()}, States: []string{"busy"}, Except: id},
 			}
 		},
 		Where: []driver.Cond{

@@ -56,8 +56,7 @@ var schema = &driver.Schema{
 		{Stored: "finish", Leaves: true},
 		{Stored: "drop", Leaves: true},
 	},
-	NoOutbox:     true,
-	GroupsLocked: true,
+	NoOutbox: true,
 	Indexes: []driver.Index{
 		{Name: "next.claim", Order: []driver.Order{{Column: "rank"}, {Column: "floor", Descending: true}}, States: []string{"queued"}},
 		{Name: "peers.few", Columns: []string{"lane"}, States: []string{"running"}},
