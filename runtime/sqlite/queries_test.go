@@ -48,12 +48,15 @@ func TestSQLitePreparesEachQuery(t *testing.T) {
 	}
 }
 
-// parameters returns the largest number of a parameter.
+// parameters returns the largest number of a parameter: one that has none is the next.
 func parameters(text string) (most int) {
 	for i := 0; i < len(text); i++ {
 		if n := 0; text[i] == '?' {
 			for i++; i < len(text) && text[i] >= '0' && text[i] <= '9'; i++ {
 				n = 10*n + int(text[i]-'0')
+			}
+			if n == 0 {
+				n = most + 1
 			}
 			most = max(most, n)
 		}

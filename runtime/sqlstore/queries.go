@@ -3,6 +3,7 @@ package sqlstore
 import (
 	_ "embed"
 	"maps"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -103,7 +104,28 @@ func (t *table) query(name string, made map[string]string) string {
 		names["SAME"] = same
 	}
 	maps.Copy(all, made)
-	return expanded(queryFiles[t.dialect.Name()].texts, name, names, all)
+	text := expanded(queryFiles[t.dialect.Name()].texts, name, names, all)
+	if t.dialect.writers() == 1 {
+		return unnumbered(text)
+	}
+	return text
+}
+
+// parameter finds SQLite's parameters.
+var parameter = regexp.MustCompile(`\?\d+`)
+
+// unnumbered takes the numbers off parameters that SQLite gives the same ones: one more than the largest so far.
+func unnumbered(text string) string {
+	largest := 0
+	return parameter.ReplaceAllStringFunc(text, func(word string) string {
+		n, _ := strconv.Atoi(word[1:]) // digits
+		if n == largest+1 {
+			largest = n
+			return "?"
+		}
+		largest = max(largest, n)
+		return word
+	})
 }
 
 // Query is a statement that a store sends.
@@ -185,8 +207,7 @@ func (t *table) parked(name string, p *driver.Parking) string {
 	})
 }
 
-// mark begins a parameter with a number. In a text all have one, or none: SQLite gives a bare
-// one the number after the largest so far.
+// mark begins a parameter with a number.
 func (t *table) mark() string {
 	if t.dialect.writers() == 1 {
 		return "?"

@@ -2,6 +2,9 @@
 -- postgres.queries.sql for the words in braces; {VALUES} are parameters. A write is some statements in one transaction
 -- of the store's: the event first, for the schema lets a row change only when the event of its new revision is
 -- there. Times are microseconds.
+--
+-- Parameters are numbered here. What is sent has the number only where SQLite would give another one: the driver asks
+-- for the name of each parameter that has one, and a transition has dozens.
 
 -- part: event
 "id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_id", "request_n",
@@ -27,11 +30,11 @@ VALUES ({values}, (coalesce((SELECT p."chain" FROM {M_events} AS p WHERE p."id" 
 	* 16777619 + ?21) % 4294967296)
 
 -- write: move
--- Changes a row: ?1 id, ?2 rev, ?3 state, ?4 updated_at, ?5 checksum, ?6 chain or null, then the values.
-UPDATE {M} AS r SET "rev" = r."rev" + 1, "updated_at" = ?4{STATE}{SETS},
+-- Changes a row: ?1 updated_at, ?2 checksum, then the values, and behind them {ID} {REV} {FROM}, and {WAS}: its chain or null.
+UPDATE {M} AS r SET "rev" = r."rev" + 1, "updated_at" = ?1,
 	"_chain" = (CASE WHEN r."_chain" <> 0 THEN r."_chain" ELSE coalesce((SELECT p."chain" FROM {M_events} AS p
-		WHERE p."id" = r."id" AND p."rev" = r."rev" AND p."n" = 0), 0) END * 16777619 + ?5) % 4294967296
-WHERE r."id" = ?1 AND r."rev" = ?2 AND r."state" = ?3 AND r."_chain" = coalesce(?6, r."_chain")
+		WHERE p."id" = r."id" AND p."rev" = r."rev" AND p."n" = 0), 0) END * 16777619 + ?2) % 4294967296{STATE}{SETS}
+WHERE r."id" = {ID} AND r."rev" = {REV} AND r."state" = {FROM} AND r."_chain" = coalesce({WAS}, r."_chain")
 
 -- name: insert
 INSERT INTO {M} ({ROW}) VALUES ({VALUES})

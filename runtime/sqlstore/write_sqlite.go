@@ -35,17 +35,24 @@ func (t *table) sqliteWrites() *writeTexts {
 
 // rowText makes the statement that changes a row. Of any operation it sets all columns.
 func (t *table) rowText(o *driver.OperationInfo, leaves bool) *writeText {
-	cells := []cell{idCell, revCell, fromCell, updatedCell, sumCell, wasCell}
+	cells := []cell{updatedCell, sumCell}
 	made := map[string]string{"STATE": "", "SETS": ""}
-	set := func(list string, column string, c cell) {
+	next := func(c cell) string {
 		cells = append(cells, c)
-		made[list] += ", " + quote(column) + " = ?" + strconv.Itoa(len(cells))
+		return "?" + strconv.Itoa(len(cells))
 	}
+	set := func(list string, column string, c cell) { made[list] += ", " + quote(column) + " = " + next(c) }
 	if leaves {
 		set("STATE", "state", toCell)
 	}
 	for _, i := range t.mayChange(o) {
 		set("SETS", t.schema.Columns[i].Stored, t.valueCell(i, false))
+	}
+	for _, c := range []struct {
+		word string
+		cell cell
+	}{{"ID", idCell}, {"REV", revCell}, {"FROM", fromCell}, {"WAS", wasCell}} {
+		made[c.word] = next(c.cell)
 	}
 	return &writeText{text: t.query("move", made), cells: cells}
 }
