@@ -4,4 +4,4 @@
 package claims
 
 //go:generate go tool fsmgen gen slot.yaml --engine-tests
-//go:generate go tool fsmgen gen seat.yaml pool.yaml
+//go:generate go tool fsmgen gen seat.yaml desk.yaml

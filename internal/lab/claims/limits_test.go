@@ -13,7 +13,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/examples/fm001/execution"
 	"github.com/fsmgen/fsmgen/internal/lab/campaign"
-	"github.com/fsmgen/fsmgen/internal/lab/claims/pool"
+	"github.com/fsmgen/fsmgen/internal/lab/claims/desk"
 	"github.com/fsmgen/fsmgen/internal/lab/claims/seat"
 	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -180,13 +180,13 @@ func (applied) ApplyResult(context.Context, *sql.Tx, execution.Execution, string
 func TestCountsUnderLocks(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.DSN(t)
-	var machines []*pool.Machine
+	var machines []*desk.Machine
 	for range 3 {
 		store := server(t, dsn)
-		if err := pool.Migrate(t.Context(), store); err != nil {
+		if err := desk.Migrate(t.Context(), store); err != nil {
 			t.Fatal(err)
 		}
-		m, err := pool.Open(t.Context(), store)
+		m, err := desk.Open(t.Context(), store)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +196,7 @@ func TestCountsUnderLocks(t *testing.T) {
 	full := 0
 	for round := range rounds() / 4 {
 		for i := range 12 {
-			in := pool.SubmitInput{Tenant: fmt.Sprint("t", random.IntN(3)), Queue: fmt.Sprint("q", random.IntN(2))}
+			in := desk.SubmitInput{Tenant: fmt.Sprint("t", random.IntN(3)), Queue: fmt.Sprint("q", random.IntN(2))}
 			if _, err := machines[0].Submit(t.Context(), fmt.Sprintf("p%d-%d", round, i), in, by); err != nil {
 				t.Fatal(err)
 			}
@@ -223,8 +223,8 @@ func TestCountsUnderLocks(t *testing.T) {
 		}
 		wg.Wait()
 		tenants, queues := map[string]int{}, map[string]int{}
-		var running []pool.Place
-		for p, err := range machines[0].List(t.Context(), pool.StateRunning) {
+		var running []desk.Case
+		for p, err := range machines[0].List(t.Context(), desk.StateRunning) {
 			if err != nil {
 				t.Fatal(err)
 			}
