@@ -117,6 +117,19 @@ func TestDelivererProcesses(t *testing.T) {
 	}
 }
 
+// process is one that delivers; what it printed was read where read is closed.
+type process struct {
+	*exec.Cmd
+	read chan struct{}
+}
+
+// kill ends the process once all that it printed is read: Wait closes what is not.
+func (p process) kill() {
+	_ = p.Process.Kill()
+	<-p.read
+	_ = p.Wait()
+}
+
 func deliverAll(t *testing.T, place func(t *testing.T) string) {
 	const all = 60
 	for _, kill := range []bool{false, true} {
@@ -130,8 +143,7 @@ func deliverAll(t *testing.T, place func(t *testing.T) string) {
 		}
 		var mu sync.Mutex
 		performed := map[string]int{}
-		var processes []*exec.Cmd
-		var readers sync.WaitGroup
+		var processes []process
 		start := func() {
 			c := exec.Command(os.Args[0], "-test.run=^TestDelivererProcess$")
 			c.Env = append(os.Environ(), delivererEnv+"="+dsn)
@@ -142,10 +154,12 @@ func deliverAll(t *testing.T, place func(t *testing.T) string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			processes = append(processes, c)
+			p := process{c, make(chan struct{})}
+			processes = append(processes, p)
 			ready := make(chan struct{})
 			defer func() { <-ready }() // its recovery takes back what is held meanwhile
-			readers.Go(func() {
+			go func() {
+				defer close(p.read)
 				for lines := bufio.NewScanner(out); lines.Scan(); {
 					if lines.Text() == "ready" {
 						close(ready)
@@ -156,7 +170,7 @@ func deliverAll(t *testing.T, place func(t *testing.T) string) {
 						mu.Unlock()
 					}
 				}
-			})
+			}()
 		}
 		for range 3 {
 			start()
@@ -164,8 +178,7 @@ func deliverAll(t *testing.T, place func(t *testing.T) string) {
 		for i := range all {
 			sendParcel(t, m, fmt.Sprintf("p%02d", i))
 			if kill && i%20 == 10 {
-				_ = processes[0].Process.Kill()
-				_ = processes[0].Wait()
+				processes[0].kill()
 				processes = processes[1:]
 				start()
 			}
@@ -186,11 +199,9 @@ func deliverAll(t *testing.T, place func(t *testing.T) string) {
 				t.Fatal("the outbox is never empty")
 			}
 		}
-		for _, c := range processes {
-			_ = c.Process.Kill()
-			_ = c.Wait()
+		for _, p := range processes {
+			p.kill()
 		}
-		readers.Wait()
 		twice := 0
 		for _, n := range performed {
 			twice += n - 1
