@@ -124,6 +124,11 @@ type Reader interface {
 	// is open that may still do that. A cursor of another log is ErrCursor. In a
 	// Tx the cursors of its own events are worth nothing until it is committed.
 	Log(after Cursor, limit int) ([]Entry, error)
+	// Newest returns at most limit events of all records that stand before the cursor, in the
+	// order of Log, but backwards; with an empty cursor, from the end. It is for people: it holds
+	// nothing back, so an event may come to stand between two that were returned, and a
+	// cursor of another log shows another part of this one.
+	Newest(before Cursor, limit int) ([]Entry, error)
 	// Lag returns what the log holds back now.
 	Lag() (Lag, error)
 	// Outbox returns at most limit deliveries that are due, in the order of (Due, ID,

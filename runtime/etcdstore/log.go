@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
@@ -75,6 +76,34 @@ func (r reader) Log(after driver.Cursor, limit int) ([]driver.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
+	return r.entries(list)
+}
+
+// Newest returns events of all records before the cursor, the last one first.
+func (r reader) Newest(before driver.Cursor, limit int) ([]driver.Entry, error) {
+	written := r.t.keys.written()
+	if err := r.load(written); err != nil {
+		return nil, err
+	}
+	end := logged{mod: r.base[written].mod + 1}
+	if before != "" {
+		given, ok := readCursor(before)
+		if !ok {
+			return nil, fmt.Errorf("etcdstore: %s: %q: %w", r.t.schema.Machine, before, driver.ErrCursor)
+		}
+		if given.compare(end) < 0 {
+			end = given
+		}
+	}
+	list, err := r.before(end, limit)
+	if err != nil {
+		return nil, err
+	}
+	return r.entries(list)
+}
+
+// entries reads the events at places in the log.
+func (r reader) entries(list []logged) ([]driver.Entry, error) {
 	ids, names := make([]string, len(list)), make([]string, len(list))
 	for i, l := range list {
 		rev, n, err := cutPlace(l.at)
@@ -124,16 +153,12 @@ func (r reader) behind(start logged, limit int) (found []logged, err error) {
 		}
 		known := int64(0) // all events up to this revision have been seen
 		for _, kv := range got[0].Kvs {
-			parts := strings.SplitN(strings.TrimPrefix(string(kv.Key), prefix), "\x00", 3)
-			if len(parts) != 3 {
-				return nil, fmt.Errorf("etcdstore: the key %q is none of the log", kv.Key)
-			}
-			since, err := strconv.ParseUint(parts[0], 16, 64)
+			l, since, err := r.readLogged(prefix, kv)
 			if err != nil {
-				return nil, fmt.Errorf("etcdstore: the key %q is none of the log: %w", kv.Key, err)
+				return nil, err
 			}
-			known = int64(since ^ 1<<63)
-			if l := (logged{kv.ModRevision, parts[1], parts[2]}); l.compare(start) > 0 {
+			known = since
+			if l.compare(start) > 0 {
 				found = append(found, l)
 			}
 		}
@@ -151,4 +176,58 @@ func (r reader) behind(start logged, limit int) (found []logged, err error) {
 		found = found[:limit]
 	}
 	return found, nil
+}
+
+// before returns what stands before a place in the log, at most limit, backwards. It looks at
+// the revisions that writers knew of, a stretch after another, each twice as long.
+func (r reader) before(end logged, limit int) (found []logged, err error) {
+	prefix := r.t.keys.base + partLog
+	for to, width := end.mod, int64(pageSize); to > 0; width *= 2 {
+		from := max(to-width, 0)
+		sp := span{prefix + sortable(from), prefix + sortable(to)}
+		for sp != (span{}) {
+			request := all(sp)
+			request.Limit, request.KeysOnly = 8*pageSize, true
+			got, err := r.read([]*pb.RangeRequest{request})
+			if err != nil {
+				return nil, err
+			}
+			for _, kv := range got[0].Kvs {
+				l, _, err := r.readLogged(prefix, kv)
+				if err != nil {
+					return nil, err
+				}
+				if l.compare(end) < 0 {
+					found = append(found, l)
+				}
+			}
+			if !got[0].More || len(got[0].Kvs) == 0 {
+				break
+			}
+			sp.from = next(string(got[0].Kvs[len(got[0].Kvs)-1].Key))
+		}
+		to = from
+		slices.SortFunc(found, func(a, b logged) int { return b.compare(a) })
+		// What is not seen yet was committed at most maxLag after to.
+		if limit > 0 && len(found) >= limit && found[limit-1].mod > to+maxLag {
+			break
+		}
+	}
+	if limit > 0 && len(found) > limit {
+		found = found[:limit]
+	}
+	return found, nil
+}
+
+// readLogged reads a key of the log, and the revision that its writer knew of.
+func (r reader) readLogged(prefix string, kv *mvccpb.KeyValue) (l logged, since int64, err error) {
+	parts := strings.SplitN(strings.TrimPrefix(string(kv.Key), prefix), "\x00", 3)
+	if len(parts) != 3 {
+		return l, 0, fmt.Errorf("etcdstore: the key %q is none of the log", kv.Key)
+	}
+	known, err := strconv.ParseUint(parts[0], 16, 64)
+	if err != nil {
+		return l, 0, fmt.Errorf("etcdstore: the key %q is none of the log: %w", kv.Key, err)
+	}
+	return logged{kv.ModRevision, parts[1], parts[2]}, int64(known ^ 1<<63), nil
 }

@@ -149,6 +149,25 @@ func (v *view) Log(after driver.Cursor, limit int) ([]driver.Entry, error) {
 	return list, nil
 }
 
+// Newest returns the events before the cursor, the last one first.
+func (v *view) Newest(before driver.Cursor, limit int) ([]driver.Entry, error) {
+	end := len(v.table.log)
+	if before != "" {
+		n, err := strconv.Atoi(string(before))
+		if err != nil || n < 1 || strconv.Itoa(n) != string(before) {
+			return nil, fmt.Errorf("memstore: %s: %q: %w", v.schema.Machine, before, driver.ErrCursor)
+		}
+		end = min(n-1, end)
+	}
+	var list []driver.Entry
+	for i := end; i > 0 && (limit <= 0 || len(list) < limit); i-- {
+		if e := v.table.log[i-1]; e.ID != "" {
+			list = append(list, driver.Entry{Event: cloneEvent(e), Cursor: driver.Cursor(strconv.Itoa(i))})
+		}
+	}
+	return list, nil
+}
+
 // Outbox returns deliveries that are due, oldest first.
 func (v *view) Outbox(due time.Time, limit int) ([]driver.Delivery, error) {
 	return atMost(v.due(due, func(*driver.Delivery) bool { return true }), limit), nil

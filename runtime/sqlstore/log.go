@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +14,8 @@ import (
 type logOrder struct {
 	// first is the cursor before everything.
 	first []any
+	// last is a cursor behind everything.
+	last []any
 	// parse returns a cursor's parameters.
 	parse func(driver.Cursor) (args []any, ok bool)
 	// cursor is the cursor behind an event at a place.
@@ -30,24 +33,36 @@ func (r *reader) Blurred(a, b *driver.Entry) bool {
 // Log returns the events of all records behind the cursor.
 func (r *reader) Log(after driver.Cursor, limit int) ([]driver.Entry, error) {
 	o := &r.t.order
-	args := o.first
-	if after != "" {
+	list, args, err := r.entries("log", o.first, after, limit)
+	if err != nil || len(list) > 0 {
+		return list, err
+	}
+	return nil, r.logIsWhole(o, after, args)
+}
+
+// Newest returns the events of all records before the cursor, the last one first.
+func (r *reader) Newest(before driver.Cursor, limit int) ([]driver.Entry, error) {
+	list, _, err := r.entries("log_newest", r.t.order.last, before, limit)
+	return list, err
+}
+
+// entries reads a part of the log on one side of a cursor, whose parameters it returns; those of an empty one are given.
+func (r *reader) entries(text string, empty []any, at driver.Cursor, limit int) (list []driver.Entry, args []any, err error) {
+	o := &r.t.order
+	args = empty
+	if at != "" {
 		var ok bool
-		if args, ok = o.parse(after); !ok {
-			return nil, r.noCursor(after)
+		if args, ok = o.parse(at); !ok {
+			return nil, nil, r.noCursor(at)
 		}
 	}
-	var list []driver.Entry
-	err := r.each(r.t.text("log"), append(args[:len(args):len(args)], unlimited(limit)), func(rows Rows) error {
+	err = r.each(r.t.text(text), append(args[:len(args):len(args)], unlimited(limit)), func(rows Rows) error {
 		var place string
 		e, err := r.t.eventOf(rows, &place)
 		list = append(list, driver.Entry{Event: e, Cursor: o.cursor(place, &e)})
 		return err
 	})
-	if err != nil || len(list) > 0 {
-		return list, err
-	}
-	return nil, r.logIsWhole(o, after, args)
+	return list, args, err
 }
 
 // Lag returns what the log holds back, and who has the oldest transaction.
@@ -85,6 +100,7 @@ func (r *reader) noCursor(after driver.Cursor) error {
 func (sqlite) ordered() logOrder {
 	return logOrder{
 		first: []any{int64(0)},
+		last:  []any{int64(math.MaxInt64)},
 		parse: func(c driver.Cursor) ([]any, bool) {
 			seq, ok := natural(string(c))
 			return []any{seq}, ok
@@ -99,6 +115,7 @@ func (sqlite) ordered() logOrder {
 func (*postgres) ordered() logOrder {
 	return logOrder{
 		first: []any{"0", "", int64(0), int64(0)},
+		last:  []any{strconv.FormatUint(math.MaxUint64, 10), "", int64(0), int64(0)},
 		parse: func(c driver.Cursor) ([]any, bool) {
 			parts := strings.SplitN(string(c), ".", 4)
 			if len(parts) != 4 || driver.CheckID(parts[3]) != nil {

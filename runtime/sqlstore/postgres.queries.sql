@@ -182,6 +182,12 @@ SELECT {event}, "xid"::text AS "place" FROM {M_events}
 WHERE "xid" >= $1::text::xid8 AND ("xid", "id", "rev", "n") > ($1::text::xid8, $2, $3, $4)
 	AND "xid" < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY "xid", "id", "rev", "n" LIMIT $5
 
+-- name: log_newest
+-- Before the cursor $1 xid, $2 id, $3 rev, $4 n, backwards; what is open may still come between.
+SELECT {event}, "xid"::text AS "place" FROM {M_events}
+WHERE "xid" <= $1::text::xid8 AND ("xid", "id", "rev", "n") < ($1::text::xid8, $2, $3, $4)
+ORDER BY "xid" DESC, "id" DESC, "rev" DESC, "n" DESC LIMIT $5
+
 -- name: log_is_ahead
 -- Whether the log, or the cursor $1, is of another server, whose transactions are ahead of this one's.
 SELECT EXISTS (SELECT 1 FROM {M_events} WHERE "xid" >= pg_snapshot_xmax(pg_current_snapshot())),

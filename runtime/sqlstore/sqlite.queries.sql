@@ -94,6 +94,9 @@ SELECT CASE
 -- name: log
 SELECT {event}, CAST("seq" AS TEXT) FROM {M_events} WHERE "seq" > ?1 ORDER BY "seq" LIMIT ?2 + 0
 
+-- name: log_newest
+SELECT {event}, CAST("seq" AS TEXT) FROM {M_events} WHERE "seq" < ?1 ORDER BY "seq" DESC LIMIT ?2 + 0
+
 -- name: log_is_ahead
 -- Whether the cursor ?1 is beyond the log.
 SELECT 0, ?1 > coalesce((SELECT max("seq") FROM "sqlite_sequence" WHERE "name" = {EVENTS}), 0)

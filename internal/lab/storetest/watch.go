@@ -35,6 +35,26 @@ func (b *bench) log(after fsm.Cursor, step int) []fsm.Entry {
 	}
 }
 
+// newest reads the log backwards, in steps of so many events.
+func (b *bench) newest(before fsm.Cursor, step int) (list []fsm.Entry) {
+	b.Helper()
+	for {
+		var page []fsm.Entry
+		b.view(func(r driver.Reader) (err error) {
+			page, err = r.Newest(before, step)
+			return err
+		})
+		if len(page) > step {
+			b.Fatalf("Newest returned %d events, at most %d were asked for", len(page), step)
+		}
+		if len(page) == 0 {
+			return list
+		}
+		list = append(list, page...)
+		before = page[len(page)-1].Cursor
+	}
+}
+
 // whole reads the log until it holds so many events: an event may come after its
 // commit, while an older transaction is open.
 func (b *bench) whole(want int) []fsm.Entry {
@@ -89,6 +109,32 @@ var watchTests = []test{
 		}
 		for i, e := range list {
 			b.same(want[i+1:], entryTexts(b.log(e.Cursor, 3)))
+		}
+	}},
+	{"the newest first", func(b *bench) {
+		if list := b.newest("", 3); len(list) != 0 {
+			b.Errorf("got %d events of an empty log, want none", len(list))
+		}
+		b.make(parcel("p3", "a"))
+		p, q := parcel("p2", "a"), parcel("p1", "a")
+		b.update(func(tx fsm.Tx) error {
+			return errors.Join(tx.Write(creation(p, "")), tx.Write(creation(q, "")), tx.Write(change(q, q.held("ann", instant), "hold", "")))
+		})
+		b.make(parcel("p0", "a"))
+		b.commit(note(p, "n1"))
+		want := b.whole(6)
+		slices.Reverse(want)
+		for _, step := range []int{1, 2, 4, 100} {
+			b.same(entryTexts(want), entryTexts(b.newest("", step)))
+		}
+		for i, e := range want {
+			b.same(entryTexts(want[i+1:]), entryTexts(b.newest(e.Cursor, 2)))
+		}
+		if err := b.table.View(b.ctx, func(r driver.Reader) error {
+			_, err := r.Newest("x", 10)
+			return err
+		}); !errors.Is(err, fsm.ErrCursor) {
+			b.Errorf("got %v, want ErrCursor", err)
 		}
 	}},
 	{"a transaction comes as one, a record by revision", func(b *bench) {

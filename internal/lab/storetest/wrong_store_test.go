@@ -28,6 +28,7 @@ type wrong struct {
 	events  func([]fsm.Event, int64) []fsm.Event // from revision 0 on
 	request func(r driver.Reader, id, requestID string) ([]fsm.Event, error)
 	log     func(r driver.Reader, after fsm.Cursor, limit int) ([]fsm.Entry, error)
+	newest  func(r driver.Reader, before fsm.Cursor, limit int) ([]fsm.Entry, error)
 	outbox  func(r driver.Reader, due time.Time, limit int) ([]driver.Delivery, error)
 	orphans func(r driver.Reader, after string, limit int) ([]string, error)
 	peers   func(driver.PeerQuery) driver.PeerQuery
@@ -179,6 +180,13 @@ func (r wrongReader) Log(after fsm.Cursor, limit int) ([]fsm.Entry, error) {
 		return r.w.log(r.Reader, after, limit)
 	}
 	return r.Reader.Log(after, limit)
+}
+
+func (r wrongReader) Newest(before fsm.Cursor, limit int) ([]fsm.Entry, error) {
+	if r.w.newest != nil {
+		return r.w.newest(r.Reader, before, limit)
+	}
+	return r.Reader.Newest(before, limit)
 }
 
 func (r wrongReader) Outbox(due time.Time, limit int) ([]driver.Delivery, error) {

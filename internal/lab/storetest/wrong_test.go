@@ -280,6 +280,26 @@ var promises = []struct {
 		}
 		return l, err
 	}}, "watch/a_cursor_that_is_none"},
+	{"Newest: backwards", wrong{newest: func(r driver.Reader, before fsm.Cursor, limit int) ([]fsm.Entry, error) {
+		l, err := r.Newest(before, limit)
+		slices.Reverse(l)
+		return l, err
+	}}, "watch/the_newest_first"},
+	{"Newest: before the cursor", wrong{newest: func(r driver.Reader, before fsm.Cursor, limit int) ([]fsm.Entry, error) {
+		l, err := r.Newest(before, limit)
+		if len(l) > 1 && before != "" {
+			l = l[1:]
+		}
+		return l, err
+	}}, "watch/the_newest_first"},
+	{"Newest: at most limit", wrong{newest: func(r driver.Reader, before fsm.Cursor, _ int) ([]fsm.Entry, error) { return r.Newest(before, 0) }}, "watch/the_newest_first"},
+	{"Newest: a cursor of another log is ErrCursor", wrong{newest: func(r driver.Reader, before fsm.Cursor, limit int) ([]fsm.Entry, error) {
+		l, err := r.Newest(before, limit)
+		if errors.Is(err, fsm.ErrCursor) {
+			err = nil
+		}
+		return l, err
+	}}, "watch/the_newest_first"},
 	{"Outbox: what is due", wrong{outbox: func(r driver.Reader, due time.Time, limit int) ([]driver.Delivery, error) {
 		return r.Outbox(due.AddDate(1, 0, 0), limit)
 	}}, "outbox/due,_oldest_first,_at_most_so_many"},

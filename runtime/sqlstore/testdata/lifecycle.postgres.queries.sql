@@ -256,6 +256,12 @@ SELECT "id", "rev", "n", "operation", "name", "from_state", "to_state", "occurre
 WHERE "xid" >= $1::text::xid8 AND ("xid", "id", "rev", "n") > ($1::text::xid8, $2, $3, $4)
 	AND "xid" < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY "xid", "id", "rev", "n" LIMIT $5;
 
+-- name: log_newest
+SELECT "id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_id", "request_n",
+"fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "checksum", "chain", "xid"::text AS "place" FROM "lifecycle_events"
+WHERE "xid" <= $1::text::xid8 AND ("xid", "id", "rev", "n") < ($1::text::xid8, $2, $3, $4)
+ORDER BY "xid" DESC, "id" DESC, "rev" DESC, "n" DESC LIMIT $5;
+
 -- name: log_is_ahead
 SELECT EXISTS (SELECT 1 FROM "lifecycle_events" WHERE "xid" >= pg_snapshot_xmax(pg_current_snapshot())),
 	$1::text::xid8 >= pg_snapshot_xmax(pg_current_snapshot());

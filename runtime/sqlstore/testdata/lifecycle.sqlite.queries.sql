@@ -108,6 +108,10 @@ SELECT CASE
 SELECT "id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_id", "request_n",
 "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "checksum", "chain", CAST("seq" AS TEXT) FROM "main"."lifecycle_events" WHERE "seq" > ? ORDER BY "seq" LIMIT ? + 0;
 
+-- name: log_newest
+SELECT "id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_id", "request_n",
+"fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "checksum", "chain", CAST("seq" AS TEXT) FROM "main"."lifecycle_events" WHERE "seq" < ? ORDER BY "seq" DESC LIMIT ? + 0;
+
 -- name: log_is_ahead
 SELECT 0, ? > coalesce((SELECT max("seq") FROM "sqlite_sequence" WHERE "name" = 'lifecycle_events'), 0);
 
