@@ -41,15 +41,14 @@ func openAt(ctx context.Context, address string, m *spec.Machine, o sqldb.Option
 }
 
 // openPage opens a database for the page.
-func openPage(address string) (serve.Database, func() error, error) {
+func openPage(address string) (*serve.Database, error) {
 	shown, err := shownAs(address)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	d, end := serve.NewDatabase(shown, func(ctx context.Context, m *spec.Machine) (*live.DB, error) {
+	return serve.NewDatabase(shown, func(ctx context.Context, m *spec.Machine) (*live.DB, error) {
 		return openAt(ctx, address, m, sqldb.Options{SpecFile: m.File})
-	})
-	return d, end, nil
+	}), nil
 }
 
 // shownAs is an address without its password.

@@ -21,8 +21,8 @@ type serveFlags struct {
 	asJSON   bool
 }
 
-// OpenDatabase opens a database for the page, by its address, and says how to close it.
-type OpenDatabase func(address string) (serve.Database, func() error, error)
+// OpenDatabase opens a database for the page, by its address.
+type OpenDatabase func(address string) (*serve.Database, error)
 
 // ServeCommand shows machines on a page. With a nil database the command has no --db.
 func (c *CLI) ServeCommand(database OpenDatabase) *cobra.Command {
@@ -52,9 +52,10 @@ login, and needs no network.`,
 	if database != nil {
 		cmd.Long += `
 
-With --db it also shows what a database holds: how many records are in each
-state, those whose deadline has passed, a record's history, and what an audit
-finds. The database is opened for reading only.`
+With --db it also has a console of a database, under /db/: how many records are
+in each state, lists with filters, what is late, a record with all that happened
+to it, the outbox, times, and what an audit finds. The database is opened for
+reading only.`
 		cmd.Example += "\n  " + c.name + " serve specs/lifecycle.yaml --db jobs.db"
 		cmd.Flags().StringVar(&f.database, "db", "",
 			"also show this database, read-only; \"fsmctl --help\" shows what an address looks like")
@@ -81,11 +82,11 @@ func (c *CLI) Serve(ctx context.Context, paths []string, address, db string, asJ
 	}
 	o := serve.Options{Files: paths, Check: validate.Source}
 	if db != "" {
-		database, end, err := open(db)
+		database, err := open(db)
 		if err != nil {
 			return Usagef("--db: %w", err)
 		}
-		defer func() { _ = end() }() // it was only read
+		defer func() { _ = database.Close() }() // it was only read
 		o.Database = database
 	}
 	s, err := serve.New(o)

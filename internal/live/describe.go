@@ -1,6 +1,9 @@
 package live
 
 import (
+	"errors"
+	"time"
+
 	"github.com/fsmgen/fsmgen/gen"
 	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -121,9 +124,11 @@ func storedStates(states []*spec.State) (words []string) {
 	return words
 }
 
+// errProgram refuses to run what only the machine's program runs.
+var errProgram = errors.New("only the program of the machine runs its operations")
+
 // Descriptor describes the records of a machine to the engine, for reading,
-// auditing and repairing. Its operations have no triggers and no effects, since
-// nothing here runs them.
+// auditing and repairing. Its operations have no effects, since nothing here runs them.
 func Descriptor(m *spec.Machine, s *driver.Schema) *fsmimpl.Descriptor[interp.Record] {
 	c := coder{m: m}
 	d := &fsmimpl.Descriptor[interp.Record]{Schema: s, Encode: c.encode, Decode: c.decode, Check: c.check}
@@ -150,6 +155,21 @@ func Descriptor(m *spec.Machine, s *driver.Schema) *fsmimpl.Descriptor[interp.Re
 				move.From = mv.From.Stored()
 			}
 			op.Moves = append(op.Moves, move)
+		}
+		if len(o.Triggers) > 0 {
+			op.System = func(*interp.Record, time.Time) (fsmimpl.Call[interp.Record], error) {
+				return fsmimpl.Call[interp.Record]{}, errProgram
+			}
+		}
+		for _, t := range o.Triggers {
+			d := fsmimpl.Trigger{Startup: t.Startup, Plus: t.Plus}
+			if t.After != nil {
+				d.After = t.After.Stored()
+			}
+			if t.By != nil {
+				d.By = t.By.Stored()
+			}
+			op.Triggers = append(op.Triggers, d)
 		}
 		for _, f := range m.Feeds(o) {
 			op.Feeds = append(op.Feeds, fsmimpl.Feed{Input: f.Input.Name, Column: f.Field.Stored()})

@@ -2,132 +2,111 @@ package serve
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
-	"time"
 
+	"github.com/fsmgen/fsmgen/gen/chart"
+	"github.com/fsmgen/fsmgen/gen/chart/draw"
+	"github.com/fsmgen/fsmgen/internal/interp"
+	"github.com/fsmgen/fsmgen/internal/live"
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/console"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
-// Database is what the page reads of a live database. It never writes, and its
-// texts, errors included, never hold the password of an address.
-type Database interface {
-	// Address is where it is, without a password.
-	Address() string
-	// Overview counts the records of a machine and lists those that are overdue.
-	Overview(ctx context.Context, m *spec.Machine) (Overview, error)
-	// History returns a record with its events, oldest first.
-	History(ctx context.Context, m *spec.Machine, id string) (History, error)
-	// Audit looks for what breaks a rule.
-	Audit(ctx context.Context, m *spec.Machine) (Audit, error)
+// Database is a live database, which the console shows for reading only.
+type Database struct {
+	shown string                                                 // its address, without a password
+	reach func(context.Context, *spec.Machine) (*live.DB, error) // opens it
+
+	turn chan struct{}       // holds a token while somebody looks at open, or opens
+	open map[string]*live.DB // by the hash of the machine
 }
 
-// Overview is what a database holds of a machine.
-type Overview struct {
-	Now     string       `json:"now"`
-	Counts  []StateCount `json:"counts"`  // in the order of the machine
-	Overdue []Overdue    `json:"overdue"` // oldest deadline first
-	Recent  []Listed     `json:"recent"`  // records that changed last, newest first
-	More    bool         `json:"more"`    // there are more overdue records than are listed
+// NewDatabase returns a database. It is opened for each machine when that is looked at, for reading only; shown is its
+// address for people. Errors of open must not hold a password.
+func NewDatabase(shown string, open func(context.Context, *spec.Machine) (*live.DB, error)) *Database {
+	return &Database{shown: shown, reach: open, turn: make(chan struct{}, 1), open: map[string]*live.DB{}}
 }
 
-// StateCount is how many records are in a state.
-type StateCount struct {
-	State string `json:"state"`
-	Count int64  `json:"count"`
-}
-
-// Overdue is a record whose deadline has passed.
-type Overdue struct {
-	ID        string `json:"id"`
-	State     string `json:"state"`
-	Operation string `json:"operation"`
-	Field     string `json:"field"`
-	Deadline  string `json:"deadline"`
-	Late      string `json:"late"`             // for how long
-	Broken    bool   `json:"broken,omitempty"` // it breaks a rule: see the audit
-
-	due time.Time
-}
-
-// Listed is a record in a list.
-type Listed struct {
-	ID      string `json:"id"`
-	State   string `json:"state"`
-	Rev     int64  `json:"rev"`
-	Updated string `json:"updated"`
-	Broken  bool   `json:"broken,omitempty"` // it breaks a rule: see the audit
-}
-
-// History is a record with its log.
-type History struct {
-	Record *Listed     `json:"record"` // nil when there is none
-	Fields []NamedText `json:"fields"`
-	Events []LogEvent  `json:"events"`
-	More   bool        `json:"more"` // there are earlier events than those listed
-}
-
-// NamedText is a value as text.
-type NamedText struct {
-	Name string `json:"name"`
-	Text string `json:"text"`
-}
-
-// LogEvent is one line of a record's log.
-type LogEvent struct {
-	Rev        int64       `json:"rev"`
-	N          int64       `json:"n"`
-	Operation  string      `json:"operation"`
-	Event      string      `json:"event"`
-	From       string      `json:"from"`
-	To         string      `json:"to"`
-	At         string      `json:"at"`
-	Actor      string      `json:"actor"`
-	Reason     string      `json:"reason"`
-	Request    string      `json:"request"`
-	Cause      string      `json:"cause"`
-	RecordOnly bool        `json:"recordOnly"`
-	Changes    []NamedText `json:"changes"`
-}
-
-// Audit is what an audit found.
-type Audit struct {
-	Records  int64          `json:"records"`
-	Findings []AuditFinding `json:"findings"`
-	More     bool           `json:"more"`
-}
-
-// AuditFinding is one of them.
-type AuditFinding struct {
-	ID   string `json:"id"`
-	Rule string `json:"rule"`
-	Text string `json:"text"`
-	Must bool   `json:"must"`
-}
-
-func (s *Server) database(w http.ResponseWriter, r *http.Request, f *file) {
-	answer(w, f, func(m *spec.Machine) (any, error) { return s.options.Database.Overview(r.Context(), m) })
-}
-
-func (s *Server) history(w http.ResponseWriter, r *http.Request, f *file) {
-	answer(w, f, func(m *spec.Machine) (any, error) {
-		return s.options.Database.History(r.Context(), m, r.URL.Query().Get("id"))
-	})
-}
-
-func (s *Server) audit(w http.ResponseWriter, r *http.Request, f *file) {
-	answer(w, f, func(m *spec.Machine) (any, error) { return s.options.Database.Audit(r.Context(), m) })
-}
-
-func answer(w http.ResponseWriter, f *file, ask func(*spec.Machine) (any, error)) {
-	v := f.now()
-	if !v.usable() {
-		fail(w, http.StatusConflict, "the specification has errors; fix them to see the database")
-		return
+// Close closes what was opened.
+func (d *Database) Close() error {
+	d.turn <- struct{}{}
+	defer func() { <-d.turn }()
+	var errs []error
+	for _, db := range d.open {
+		errs = append(errs, db.Close())
 	}
-	view, err := ask(v.machine)
+	clear(d.open)
+	return errors.Join(errs...)
+}
+
+// of opens the database for a machine, once. A server that does not answer keeps
+// nobody whose own question has ended.
+func (d *Database) of(ctx context.Context, m *spec.Machine) (*live.DB, error) {
+	select {
+	case d.turn <- struct{}{}:
+		defer func() { <-d.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	key := m.Name + " " + m.Hash
+	if db := d.open[key]; db != nil {
+		return db, nil
+	}
+	db, err := d.reach(ctx, m)
 	if err != nil {
-		fail(w, http.StatusBadGateway, err.Error())
+		return nil, err
+	}
+	d.open[key] = db
+	return db, nil
+}
+
+// drawn is a machine over a database, with its picture.
+type drawn struct {
+	*live.DB
+}
+
+func (d drawn) Core() *fsm.Machine[interp.Record] { return d.Machine }
+
+// Picture returns the picture, as pages take it.
+func (d drawn) Picture() string { return string(draw.Live(chart.At(d.Spec, chart.Brief))) }
+
+// consolePath is where the console is on the page.
+const consolePath = "/db"
+
+// console shows what the database holds of the machines as their files are now.
+func (s *Server) console(w http.ResponseWriter, r *http.Request) {
+	d := s.options.Database
+	o := console.Options{
+		Who:   func(*http.Request) (console.Viewer, error) { return console.Reader(d.shown), nil },
+		Clean: func(err error) error { return err },
+	}
+	places := map[string]int{}
+	for _, f := range s.files {
+		v := f.now()
+		name := nameOf(v)
+		place := console.Place{Name: "database"}
+		if places[name]++; places[name] > 1 {
+			place.Name = fmt.Sprint("database-", places[name])
+		}
+		if !v.usable() {
+			o.Machines = append(o.Machines, console.Unopened(place, name, errors.New("the specification has errors; fix them to see the database")))
+			continue
+		}
+		db, err := d.of(r.Context(), v.machine)
+		if err != nil {
+			o.Machines = append(o.Machines, console.Unopened(place, name, err))
+			continue
+		}
+		o.Clean = db.Address.Clean
+		o.Machines = append(o.Machines, console.Of(place, drawn{db}))
+	}
+	h, err := console.New(o)
+	if err != nil {
+		fail(w, http.StatusInternalServerError, err.Error())
 		return
 	}
-	reply(w, view)
+	http.StripPrefix(consolePath, h).ServeHTTP(w, r)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"html"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -115,18 +116,18 @@ func TestDatabaseProblemsOnPostgres(t *testing.T) {
 	t.Parallel()
 	address, shown, _ := postgresJobs(t)
 	for name, c := range map[string]struct{ address, machine, want string }{
-		"another machine":           {address, "1", shown + " does not hold the machine task; it holds lifecycle"},
-		"another schema":            {address + "&search_path=nowhere", "0", shown + " holds no machine of fsmgen: the table fsm_meta is missing"},
-		"a role that is not there":  {address + "&user=nobody_of_that_name", "0", "nobody_of_that_name"},
-		"a setting that is not one": {address + "&no_such_setting=1", "0", "no_such_setting"},
+		"another machine":           {address, "task", shown + " does not hold the machine task; it holds lifecycle"},
+		"another schema":            {address + "&search_path=nowhere", "lifecycle", shown + " holds no machine of fsmgen: the table fsm_meta is missing"},
+		"a role that is not there":  {address + "&user=nobody_of_that_name", "lifecycle", "nobody_of_that_name"},
+		"a setting that is not one": {address + "&no_such_setting=1", "lifecycle", "no_such_setting"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := withDatabase(t, c.address)
-			for _, question := range []string{"database", "history?id=job-1", "audit"} {
-				w := ask(t, h, "/api/machine/"+c.machine+"/"+question, "")
+			for _, question := range []string{"", "record?id=job-1", "audit?run=1"} {
+				w := ask(t, h, "/db/database/"+c.machine+"/"+question, "")
 				text := w.Body.String()
-				if w.Code != http.StatusBadGateway || !strings.Contains(strings.ReplaceAll(text, `\"`, `"`), c.want) {
+				if w.Code != http.StatusBadGateway || !strings.Contains(html.UnescapeString(text), c.want) {
 					t.Errorf("%s: %d %s, want %q", question, w.Code, text, c.want)
 				}
 				for _, secret := range []string{password, "hunter2", "%2F%3F"} {
@@ -154,7 +155,7 @@ func TestDatabaseThatDoesNotAnswer(t *testing.T) {
 	h := withDatabase(t, "postgres://somebody:hunter2@"+l.Addr().String()+"/jobs?sslmode=disable")
 	ask := func(ctx context.Context) string {
 		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "http://"+host+"/api/machine/0/database", nil))
+		h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "http://"+host+jobPages, nil))
 		return w.Body.String()
 	}
 	first, leave := context.WithCancel(t.Context())
@@ -175,7 +176,7 @@ func TestDatabaseThatDoesNotAnswer(t *testing.T) {
 	}
 	leave()
 	for _, text := range []string{second, <-told} {
-		if !strings.Contains(text, "error") || strings.Contains(text, "hunter2") {
+		if !strings.Contains(text, `class="notice bad"`) || strings.Contains(text, "hunter2") {
 			t.Errorf("the answer is %s", text)
 		}
 	}

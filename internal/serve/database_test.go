@@ -8,12 +8,11 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	"github.com/fsmgen/fsmgen/internal/live"
@@ -54,24 +53,40 @@ func fill(t *testing.T, store fsm.Store) {
 	}
 }
 
-// withDatabase opens the page over a database, late enough for the leases.
+// withDatabase opens the page over a database.
 func withDatabase(t *testing.T, address string) http.Handler {
 	t.Helper()
 	a, err := sqldb.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, end := NewDatabase(a.Shown, func(ctx context.Context, m *spec.Machine) (*live.DB, error) {
+	d := NewDatabase(a.Shown, func(ctx context.Context, m *spec.Machine) (*live.DB, error) {
 		return sqldb.Open(ctx, address, m, sqldb.Options{SpecFile: m.File})
 	})
 	t.Cleanup(func() {
-		if err := end(); err != nil {
+		if err := d.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	d.(*liveDatabase).now = func() time.Time { return livetest.Start.Add(2 * time.Hour) }
 	return page(t, Options{Files: []string{"../../specs/lifecycle.yaml", "../../specs/task.yaml"}, Database: d})
 }
+
+// shows demands of a page of the console that its text, without tags, holds what is wanted.
+func shows(t *testing.T, h http.Handler, path string, want ...string) {
+	t.Helper()
+	w := ask(t, h, path, "")
+	if w.Code != http.StatusOK {
+		t.Errorf("%s: %d", path, w.Code)
+	}
+	text := strings.Join(strings.Fields(tag.ReplaceAllString(w.Body.String(), " ")), " ")
+	for _, part := range want {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s lacks %q:\n%s", path, part, text)
+		}
+	}
+}
+
+var tag = regexp.MustCompile(`<[^>]*>`)
 
 func TestDatabase(t *testing.T) {
 	t.Parallel()
@@ -87,45 +102,30 @@ func TestDatabase(t *testing.T) {
 	}
 }
 
-// showsJobs demands what the page says of the jobs, whatever the database is.
+const jobPages = "/db/database/lifecycle/"
+
+// showsJobs demands what the console says of the jobs, whatever the database is.
 func showsJobs(t *testing.T, h http.Handler, shown string) {
 	t.Helper()
 	if o := get[overviewView](t, h, "/api/overview", ""); o.Database != shown {
 		t.Errorf("the address is shown as %q", o.Database)
 	}
-	v := get[Overview](t, h, "/api/machine/0/database", "")
-	want := []StateCount{{"queued", 3}, {"claimed", 0}, {"running", 1}, {"succeeded", 1}, {"failed", 1}, {"stalled", 0}}
-	if diff := cmp.Diff(want, v.Counts); diff != "" {
-		t.Errorf("counts, -want +got:\n%s", diff)
+	shows(t, h, "/db/", "queued 3 claimed 0 running 1 succeeded 1 failed 1 stalled 0", "does not hold the machine task")
+	shows(t, h, jobPages, "stall lease 1 ") // what is late
+	if w := ask(t, h, jobPages, ""); !strings.Contains(w.Body.String(), `<a href="records?state=queued" aria-label="queued: 3">`) {
+		t.Error("the picture has no count on its states")
 	}
-	late := []Overdue{{ID: "job-2", State: "running", Operation: "stall", Field: "lease", Deadline: "2026-01-02T04:04:05Z", Late: "1 h 0 min"}}
-	if diff := cmp.Diff(late, v.Overdue, cmpopts.IgnoreUnexported(Overdue{})); diff != "" {
-		t.Errorf("overdue, -want +got:\n%s", diff)
+	shows(t, h, jobPages+"late", "job-2 running 2026-01-02 04:04:05 UTC")
+	shows(t, h, jobPages+"records", "&lt;img src=x", "job-1 succeeded")
+	shows(t, h, jobPages+"record?id=job-1", "succeeded since 2026-01-02", "complete running → succeeded revision 4", "by w1",
+		"owner absent lease absent result {&#34;bytes&#34;:512}", "claim_next queued → claimed revision 2")
+	shows(t, h, jobPages+"audit?run=1", "0 findings")
+	if w := ask(t, h, jobPages+"record?id=nobody", ""); w.Code != http.StatusNotFound {
+		t.Errorf("a record that is not there: %d", w.Code)
 	}
-	if len(v.Recent) != 6 || v.Recent[0].ID != evil {
-		t.Errorf("what changed last: %+v", v.Recent)
-	}
-	log := get[History](t, h, "/api/machine/0/history?id=job-1", "")
-	var events []string
-	for _, e := range log.Events {
-		events = append(events, e.Event+" "+e.From+">"+e.To)
-	}
-	if diff := cmp.Diff([]string{"enqueued >queued", "claimed queued>claimed", "started claimed>running", "succeeded running>succeeded"}, events); diff != "" {
-		t.Errorf("the log, -want +got:\n%s", diff)
-	}
-	if log.Record == nil || log.Record.State != "succeeded" || log.Record.Rev != 4 || log.Events[1].Actor != "w1" ||
-		!cmp.Equal(log.Events[3].Changes, []NamedText{{"owner", "absent"}, {"lease", "absent"}, {"result", `{"bytes":512}`}}) {
-		t.Errorf("the record: %+v, its last event %+v", log.Record, log.Events[3])
-	}
-	if none := get[History](t, h, "/api/machine/0/history?id=nobody", ""); none.Record != nil || len(none.Events) > 0 {
-		t.Errorf("a record that is not there: %+v", none)
-	}
-	if a := get[Audit](t, h, "/api/machine/0/audit", ""); len(a.Findings) > 0 || a.Records != 6 {
-		t.Errorf("the audit of a sound database: %+v", a)
-	}
-	for _, c := range []string{"database", "history", "audit"} {
+	for _, c := range []string{"", "records", "record?id=job-1", "audit?run=1"} {
 		for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
-			r := httptest.NewRequest(method, "http://"+host+"/api/machine/0/"+c, strings.NewReader("{}"))
+			r := httptest.NewRequest(method, "http://"+host+jobPages+c, strings.NewReader("{}"))
 			r.Header.Set("Content-Type", "application/json")
 			w := httptest.NewRecorder()
 			if h.ServeHTTP(w, r); w.Code != http.StatusMethodNotAllowed {
@@ -151,31 +151,20 @@ func TestDatabaseFindings(t *testing.T) {
 	showsFindings(t, withDatabase(t, path))
 }
 
-// showsFindings demands what the page says of jobs that were damaged.
+// showsFindings demands what the console says of jobs that were damaged.
 func showsFindings(t *testing.T, h http.Handler) {
 	t.Helper()
-	a := get[Audit](t, h, "/api/machine/0/audit", "")
 	found := map[string]bool{}
-	for _, f := range a.Findings {
-		found[f.ID] = found[f.ID] || f.Must && f.Text != "" && f.Rule != ""
+	for _, f := range regexp.MustCompile(`<th scope="row"><a href="record\?id=([^"]*)">`).FindAllStringSubmatch(ask(t, h, jobPages+"audit?run=1", "").Body.String(), -1) {
+		found[f[1]] = true
 	}
 	if diff := cmp.Diff(map[string]bool{"job-2": true, "job-3": true}, found); diff != "" {
-		t.Errorf("-want +got:\n%s\n%+v", diff, a.Findings)
+		t.Errorf("-want +got:\n%s", diff)
 	}
-	v := get[Overview](t, h, "/api/machine/0/database", "")
-	broken := map[string]string{}
-	for _, r := range v.Recent {
-		if r.Broken {
-			broken[r.ID] = r.State
-		}
-	}
-	if diff := cmp.Diff(map[string]string{"job-2": "running", "job-3": "no<b>where"}, broken); diff != "" || !v.Overdue[0].Broken {
-		t.Errorf("the list, -want +got:\n%s\n%+v", diff, v.Overdue)
-	}
-	if log := get[History](t, h, "/api/machine/0/history?id=job-3", ""); log.Record.State != "no<b>where" {
-		t.Errorf("a state that the machine does not have: %+v", log.Record)
-	}
-	if w := ask(t, h, "/api/machine/0/history?id=job-3", ""); strings.Contains(w.Body.String(), "<b>") {
+	shows(t, h, jobPages+"records", "job-2 breaks a rule running", "job-3 breaks a rule no&lt;b&gt;where")
+	shows(t, h, jobPages+"late", "job-2 breaks a rule running")
+	shows(t, h, jobPages+"record?id=job-3", "It breaks a rule", "no&lt;b&gt;where since")
+	if w := ask(t, h, jobPages+"record?id=job-3", ""); strings.Contains(w.Body.String(), "no<b>") {
 		t.Errorf("unescaped: %s", w.Body)
 	}
 }
@@ -188,20 +177,20 @@ func TestDatabaseProblems(t *testing.T) {
 	}
 	path := jobs(t)
 	h := withDatabase(t, path)
-	if w := ask(t, h, "/api/machine/1/database", ""); w.Code != http.StatusBadGateway || !strings.Contains(w.Body.String(), "does not hold the machine task") {
+	if w := ask(t, h, "/db/database/task/", ""); w.Code != http.StatusBadGateway || !strings.Contains(w.Body.String(), "does not hold the machine task") {
 		t.Errorf("a machine that is not there: %d %s", w.Code, w.Body)
 	}
-	for _, c := range []string{"database", "history?id=x", "audit"} {
+	for _, c := range []string{"", "record?id=x", "audit?run=1"} {
 		const text = "postgres://somebody:hunter2@127.0.0.1:1/jobs?connect_timeout=1"
 		h := withDatabase(t, text)
-		for _, path := range []string{"/api/machine/0/" + c, "/api/overview"} {
-			if w := ask(t, h, path, ""); strings.Contains(w.Body.String(), "hunter2") || strings.HasSuffix(path, c) && w.Code != http.StatusBadGateway {
+		for _, path := range []string{jobPages + c, "/db/", "/api/overview"} {
+			if w := ask(t, h, path, ""); strings.Contains(w.Body.String(), "hunter2") || path == jobPages+c && w.Code != http.StatusBadGateway {
 				t.Errorf("%s: %d %s", path, w.Code, w.Body)
 			}
 		}
 	}
 	missing := withDatabase(t, filepath.Join(t.TempDir(), "nothing.db"))
-	if w := ask(t, missing, "/api/machine/0/database", ""); w.Code != http.StatusBadGateway || !strings.Contains(w.Body.String(), "cannot open the database") {
+	if w := ask(t, missing, jobPages, ""); w.Code != http.StatusBadGateway || !strings.Contains(w.Body.String(), "cannot open the database") {
 		t.Errorf("a file that is not there: %d %s", w.Code, w.Body)
 	}
 }
@@ -213,19 +202,8 @@ func TestDatabaseIsLeftAlone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "http://"+host+"/api/machine/0/audit", nil))
+	h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "http://"+host+jobPages+"audit?run=1", nil))
 	if w.Code != http.StatusBadGateway {
 		t.Errorf("%d %s", w.Code, w.Body)
-	}
-}
-
-func TestLateBy(t *testing.T) {
-	t.Parallel()
-	for d, want := range map[time.Duration]string{
-		0: "0 s", 59 * time.Second: "59 s", 61 * time.Second: "1 min 1 s", time.Hour: "1 h 0 min", 25*time.Hour + time.Minute: "1 d 1 h", 1000 * time.Hour: "41 d 16 h",
-	} {
-		if got := lateBy(d); got != want {
-			t.Errorf("lateBy(%v) = %q, want %q", d, got, want)
-		}
 	}
 }

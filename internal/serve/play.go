@@ -426,3 +426,11 @@ func derivedOf(m *spec.Machine, w interp.World) []derivedView {
 	}
 	return list
 }
+
+// waitsFor names what a trigger waits for.
+func waitsFor(t spec.Trigger) string {
+	if t.By != nil {
+		return t.After.Name + " + " + t.By.Name
+	}
+	return t.After.Name
+}

@@ -20,7 +20,7 @@ type Check func(file string, src []byte) (*spec.Machine, spec.Diagnostics)
 type Options struct {
 	Files    []string      // paths of specifications
 	Check    Check         // what finds mistakes in them
-	Database Database      // nil: none
+	Database *Database     // nil: none
 	Poll     time.Duration // how often files are looked at; 0: half a second
 }
 
@@ -64,9 +64,7 @@ func (s *Server) Handler(hosts Hosts) http.Handler {
 	mux.HandleFunc("POST /api/machine/{n}/gotest", s.one(s.goTest))
 	mux.HandleFunc("POST /api/machine/{n}/check", s.one(s.model))
 	if s.options.Database != nil {
-		mux.HandleFunc("GET /api/machine/{n}/database", s.one(s.database))
-		mux.HandleFunc("GET /api/machine/{n}/history", s.one(s.history))
-		mux.HandleFunc("GET /api/machine/{n}/audit", s.one(s.audit))
+		mux.HandleFunc("GET "+consolePath+"/", s.console)
 	}
 	return guarded(hosts, mux)
 }

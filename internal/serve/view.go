@@ -174,7 +174,7 @@ type listedView struct {
 func (s *Server) overview(w http.ResponseWriter, _ *http.Request) {
 	view := overviewView{Machines: []listedView{}}
 	if s.options.Database != nil {
-		view.Database = s.options.Database.Address()
+		view.Database = s.options.Database.shown
 	}
 	for _, f := range s.files {
 		v := f.now()

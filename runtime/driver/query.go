@@ -4,6 +4,7 @@ import "time"
 
 // Query selects rows.
 type Query struct {
+	IDs    []string // only rows with one of these ids, at most 1 000; nil: all
 	States []string // stored words; nil: all
 	Where  []Cond   // all must hold
 	Order  []Order  // ties by id, ascending

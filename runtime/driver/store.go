@@ -106,8 +106,8 @@ type Reader interface {
 	Row(id string) (Row, error)
 	// Rows returns the rows that fit the query, in its order.
 	Rows(q Query) iter.Seq2[Row, error]
-	// Count returns how many rows fit the query, which names no Behind; Order and Limit do
-	// not matter.
+	// Count returns how many rows fit the query, which names no Behind. It looks for no more
+	// than Limit, where there is one; Order does not matter.
 	Count(q Query) (int64, error)
 	// Events returns the log of a record from revision from on, by (Rev, N). Of an
 	// event that is there and cannot be read it yields the place, with an

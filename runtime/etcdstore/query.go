@@ -59,6 +59,9 @@ type plan struct {
 // query, an index, the states, everything. In a transaction it makes the commit
 // depend on what a row that comes or goes would change.
 func (r *reader) plan(q *driver.Query) (plan, error) {
+	if q.IDs != nil {
+		return plan{ids: slices.Compact(slices.Sorted(slices.Values(q.IDs)))}, nil
+	}
 	if p, ok, err := r.planUnique(q); ok || err != nil {
 		return p, err
 	}

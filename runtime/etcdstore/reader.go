@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -52,15 +53,20 @@ func (r reader) Rows(q driver.Query) iter.Seq2[driver.Row, error] {
 // Count returns how many rows fit.
 func (r reader) Count(q driver.Query) (n int64, err error) {
 	q.Order = nil
-	if len(q.Where) > 0 || q.After != "" {
-		err = r.find(&q, func(*driver.Row) (bool, error) { n++; return true, nil })
+	most := int64(math.MaxInt64)
+	if q.Limit > 0 {
+		most = int64(q.Limit)
+	}
+	if q.IDs != nil || len(q.Where) > 0 || q.After != "" {
+		err = r.find(&q, func(*driver.Row) (bool, error) { n++; return n < most, nil })
 		return n, err
 	}
 	if err := r.trackAll(); err != nil {
 		return 0, err
 	}
 	if q.States == nil {
-		return r.count(below(r.t.keys.row("")))
+		n, err = r.count(below(r.t.keys.row("")))
+		return min(n, most), err
 	}
 	for _, state := range slices.Compact(slices.Sorted(slices.Values(q.States))) {
 		some, err := r.count(r.t.keys.state(state))
@@ -69,7 +75,7 @@ func (r reader) Count(q driver.Query) (n int64, err error) {
 		}
 		n += some
 	}
-	return n, nil
+	return min(n, most), nil
 }
 
 // Events returns the log of a record from revision from on.

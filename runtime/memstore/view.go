@@ -66,7 +66,7 @@ func (v *view) Rows(q driver.Query) iter.Seq2[driver.Row, error] {
 
 // Count returns how many rows fit.
 func (v *view) Count(q driver.Query) (int64, error) {
-	q.Order, q.Limit = nil, 0
+	q.Order = nil
 	rows, err := v.find(q)
 	return int64(len(rows)), err
 }

@@ -155,9 +155,16 @@ func (r *reader) Rows(q driver.Query) iter.Seq2[driver.Row, error] {
 // Count returns how many rows fit the query.
 func (r *reader) Count(q driver.Query) (int64, error) {
 	b := &text{d: r.t.dialect}
-	b.WriteString("SELECT count(*) FROM " + r.t.name)
+	b.WriteString("SELECT count(*) FROM ")
+	if q.Limit > 0 {
+		b.WriteString("(SELECT 1 AS \"one\" FROM ")
+	}
+	b.WriteString(r.t.name)
 	if err := r.t.where(b, &q); err != nil {
 		return 0, err
+	}
+	if q.Limit > 0 {
+		b.WriteString(b.most(q.Limit) + ") AS \"some\"")
 	}
 	n, _, err := r.integer(b.String(), b.args...)
 	return n, err

@@ -155,6 +155,15 @@ func (t *table) where(b *text, q *driver.Query, more ...string) error {
 	if q.Park != nil && len(q.Where)+len(q.Order) == 0 {
 		first = key{column: "id"}
 	}
+	if q.IDs != nil {
+		places := make([]string, len(q.IDs))
+		for i, id := range q.IDs {
+			places[i] = b.arg(id)
+		}
+		if parts = append(parts, "1 = 0"); len(places) > 0 {
+			parts = []string{`"id" IN (` + strings.Join(places, ", ") + ")"}
+		}
+	}
 	if q.States != nil {
 		states := t.among("", q.States)
 		listed := len(q.Where)+len(q.Order) == 0 && q.Park == nil

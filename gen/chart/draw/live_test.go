@@ -2,9 +2,12 @@ package draw
 
 import (
 	"bytes"
+	"os"
 	"testing"
 
 	"github.com/fsmgen/fsmgen/gen/chart"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // A live picture has no style of its own, says what its lines are, and lets one
@@ -70,5 +73,23 @@ func TestHostileTips(t *testing.T) {
 		if svg := Live(chart.Of(m)); bytes.Contains(svg, []byte("<script")) {
 			t.Errorf("a text was taken for SVG:\n%s", svg)
 		}
+	}
+}
+
+// The console of a program has the style of pictures in a file, since it imports no generator.
+func TestStyleOfTheConsole(t *testing.T) {
+	t.Parallel()
+	const file = "../../../runtime/console/assets/picture.css"
+	if *update {
+		if err := os.WriteFile(file, Stylesheet(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(Stylesheet()), string(got)); diff != "" {
+		t.Errorf("%s is not the style of pictures; -update writes it (-want +got):\n%s", file, diff)
 	}
 }

@@ -501,37 +501,56 @@ const tests = {
     execFileSync(join(programs, "seed"), [file]);
     const before = readFileSync(file);
     const { address } = await serve(t, join(programs, "fsmctl"), [lifecycle, "specs/task.yaml", "--db", file]);
+    const at = new URL("db/database/lifecycle/", address).href;
     for (const scheme of ["light", "dark"]) {
       const page = await open(t, address, { colorScheme: scheme });
       const written = [];
-      page.on("request", (r) => { if (r.method() !== "GET" && !r.url().endsWith("/play")) written.push(r.method() + " " + r.url()); });
-      await page.click("#tab-database");
-      await page.waitForSelector("#panel-database .numbers");
-      await eventually(async () => assert.match(await text(page, "#panel-database .numbers"), /queued\s+3[\s\S]*running\s+1[\s\S]*succeeded\s+1/));
-      await eventually(async () => assert.match(await text(page, '[aria-label="Records whose deadline has passed"]'), /job-2\s+running\s+stall \(lease\)\s+2026-01-02 04:04:05/));
-      await page.click("#db-audit");
-      await eventually(async () => assert.match(await text(page, '[aria-label="Audit"]'), /1 finding[\s\S]*job-1[\s\S]*result/), "the audit");
-      await page.click('[aria-label="Audit"] button >> text=job-1');
-      await eventually(async () => assert.match(await text(page, "#timeline"), /job-1 succeeded revision 4[\s\S]*enqueued[\s\S]*claimed[\s\S]*by w1[\s\S]*bytes/), "the history");
-      await eventually(async () => assert.equal(await page.locator("#timeline li.only, #timeline ol > li").count(), 4));
-      await accessible(page, "database, " + scheme);
-      await shot(page, scheme + "-database");
-      await page.fill("#db-id", evil);
+      page.on("request", (r) => { if (r.method() !== "GET") written.push(r.method() + " " + r.url()); });
+      const content = () => text(page, "main");
+      await page.click("#database a");
+      await eventually(async () => assert.match(await content(), /queued\s+3[\s\S]*running\s+1[\s\S]*succeeded\s+1[\s\S]*does not hold the machine task/), "all machines");
+      await page.click("main a.name >> text=lifecycle");
+      await eventually(async () => assert.match(await content(), /stall\s+lease\s+1/), "what is late");
+      await accessible(page, "console, overview, " + scheme);
+      await shot(page, scheme + "-console-overview");
+      await page.click('.picture a[href="records?state=succeeded"]'); // the picture leads to the records
+      await eventually(async () => assert.match(await content(), /job-1\s+breaks a rule\s+succeeded/));
+      assert.ok(await page.isChecked('input[name="state"][value="succeeded"]'));
+      await accessible(page, "console, records, " + scheme);
+      await page.click("main table a >> text=job-1");
+      await eventually(async () => assert.match(await content(), /succeeded\s+since[\s\S]*complete[\s\S]*bytes[\s\S]*claim_next[\s\S]*by w1[\s\S]*made as/), "what happened");
+      assert.equal(await page.locator("ol.line > li").count(), 4);
+      await accessible(page, "console, record, " + scheme);
+      await shot(page, scheme + "-console-record");
+      await page.click("ol.line a >> text=revision 2");
+      await eventually(async () => assert.match(await content(), /This is revision 2, of 4[\s\S]*claimed\s+since/), "as it was");
+      await page.fill("#find", evil);
       await press(page, "Enter");
-      await eventually(async () => assert.ok((await text(page, "#timeline h3")).includes(evil)), "an id that is no HTML");
-      await eventually(async () => assert.equal(await page.locator("img").count(), 0));
+      await eventually(async () => assert.ok((await content()).includes(evil)), "an id that is no HTML");
+      assert.equal(await page.locator("img").count(), 0);
       assert.equal(await page.evaluate(() => window.hacked), undefined);
-      await page.fill("#db-id", "nobody");
-      await page.click("#db-history");
-      await eventually(async () => assert.match(await text(page, "#panel-database"), /No record has the id "nobody"/), "no such record");
-      await page.click("#db-refresh");
-      await announced(page, /Refreshed/);
+      await page.click(".top nav a >> text=Audit");
+      await page.click("main button");
+      await eventually(async () => assert.match(await content(), /1 findings[\s\S]*job-1[\s\S]*result/), "the audit");
+      for (const [path, want] of [["late", /job-2\s+running/], ["times", /last hour/], ["log", /job-1/]]) {
+        await page.goto(at + path);
+        assert.match(await content(), want);
+        await accessible(page, `console, ${path}, ${scheme}`);
+      }
       await page.setViewportSize({ width: 360, height: 740 });
-      await noScroll(page, "the database at 360");
-      await shot(page, scheme + "-narrow-database");
-      page.expectedErrors.push(/status of 502/);
-      await page.click("#machines a >> text=task");
-      await eventually(async () => assert.match(await text(page, "#panel-database .problem"), /does not hold the machine task/), "another machine");
+      for (const path of ["", "records", "record?id=job-1", "late", "times", "log", "audit", "../../"]) {
+        await page.goto(at + path);
+        await noScroll(page, `the console's ${path} at 360`);
+      }
+      await page.goto(at);
+      await shot(page, scheme + "-narrow-console");
+      await page.setViewportSize({ width: 320, height: 256 }); // 1 280 × 1 024 at 400 %
+      await noScroll(page, "the console at 400 %");
+      page.expectedErrors.push(/status of 502/, /status of 404/);
+      await page.goto(new URL("db/database/task/", address).href);
+      await eventually(async () => assert.match(await content(), /does not hold the machine task/), "another machine");
+      await page.goto(at + "record?id=nobody");
+      assert.match(await content(), /has no record/);
       assert.deepEqual(written, []);
     }
     assert.ok(before.equals(readFileSync(file)), "the file is what it was");

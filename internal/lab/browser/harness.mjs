@@ -75,6 +75,7 @@ export async function open(t, address, options = {}) {
 export async function shot(page, name, fullPage = true) {
   await page.evaluate(() => { // without what fades
     const live = document.getElementById("live");
+    if (!live) return; // a page of the console
     live.style.transition = "none";
     live.classList.remove("seen");
   });

@@ -58,6 +58,10 @@ var queryCases = []struct {
 	{"two states", driver.Query{States: []string{"sent", "held"}}, "c e"},
 	{"limit", driver.Query{Limit: 2}, "a b"},
 	{"after", driver.Query{After: "b", Limit: 2}, "c d"},
+	{"of some ids", driver.Query{IDs: []string{"ff", "a", "none", "a"}}, "a ff"},
+	{"of no ids", driver.Query{IDs: []string{}}, ""},
+	{"of some ids in a state", driver.Query{IDs: []string{"a", "c", "d"}, States: []string{"waiting"}, Where: where("lane", driver.OpEq, "x"), Limit: 1}, "a"},
+	{"of some ids in an order", driver.Query{IDs: []string{"a", "c", "d"}, Order: []driver.Order{{Column: "weight"}}}, "d a c"},
 	{"after one that is not there", driver.Query{After: "bb"}, "c d e ff"},
 	{"equal", driver.Query{Where: where("lane", driver.OpEq, "x")}, "a b d"},
 	{"equal is bytewise", driver.Query{Where: where("label", driver.OpEq, "zoe")}, "c"},
@@ -109,7 +113,6 @@ var queryTests = []test{
 			}
 			b.view(func(r driver.Reader) error {
 				q := c.q
-				q.Limit = 0
 				if len(q.Behind) > 0 {
 					return nil
 				}

@@ -251,6 +251,8 @@ var promises = []struct {
 	{"Rows: the order", wrong{query: func(q driver.Query) driver.Query { q.Order = nil; return q }}, "query/rows_and_count"},
 	{"Rows: the limit", wrong{query: func(q driver.Query) driver.Query { q.Limit = 0; return q }}, "query/rows_and_count"},
 	{"Rows: above After", wrong{query: func(q driver.Query) driver.Query { q.After = ""; return q }}, "query/rows_and_count"},
+	{"Rows: the ids", wrong{query: func(q driver.Query) driver.Query { q.IDs = nil; return q }}, "query/rows_and_count"},
+	{"Count: at most Limit", wrong{count: func(q driver.Query) driver.Query { q.Limit = 0; return q }}, "query/rows_and_count"},
 	{"Count: the states", wrong{count: func(q driver.Query) driver.Query { q.States = nil; return q }}, "query/rows_and_count"},
 	{"Events: from the revision on", wrong{events: func(l []fsm.Event, _ int64) []fsm.Event { return l }}, "log/events_from_a_revision_on"},
 	{"Events: by revision", wrong{events: func(l []fsm.Event, _ int64) []fsm.Event { slices.Reverse(l); return l }}, "log/events_from_a_revision_on"},

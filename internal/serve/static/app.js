@@ -1,7 +1,6 @@
 // The page: which machine, which tab, keys, and changes of the files.
 import { announce, api, byId, el, plural, show, stored, store } from "./dom.js";
 import { Checker } from "./check.js";
-import { Database } from "./database.js";
 import { Picture } from "./picture.js";
 import { matrix, operations, states } from "./reference.js";
 import { finding, goTo, source } from "./source.js";
@@ -41,7 +40,7 @@ const app = {
 };
 
 const picture = (app.picture = new Picture(app));
-const session = new Session(app), checker = new Checker(app), database = new Database(app);
+const session = new Session(app), checker = new Checker(app);
 
 const tabs = [
   { id: "step", title: "Step", fill: (p) => session.start(p), shown: () => session.mark() },
@@ -50,10 +49,9 @@ const tabs = [
   { id: "matrix", title: "Matrix", fill: (p) => matrix(app, p) },
   { id: "check", title: "Check", fill: (p) => checker.start(p), shown: () => checker.mark() },
   { id: "source", title: "Source", fill: (p) => source(app, p), always: true },
-  { id: "database", title: "Database", fill: (p) => database.start(p), shown: () => database.opened() },
 ];
 
-const offered = () => tabs.filter((t) => (app.machine || t.always) && (t.id !== "database" || app.database));
+const offered = () => tabs.filter((t) => app.machine || t.always);
 
 /** select shows a tab. */
 function select(id, focus = false) {
@@ -115,7 +113,7 @@ async function draw() {
     picture.draw(app.n, file).then((drawn) => {
       if (!drawn) return;
       picture.mark();
-      if (app.tab !== "database") offered().find((t) => t.id === app.tab)?.shown?.();
+      offered().find((t) => t.id === app.tab)?.shown?.();
     }, (e) => announce(e.message));
   }
   for (const t of offered()) await t.fill(byId("panel-" + t.id));
@@ -230,6 +228,7 @@ async function begin() {
   addEventListener("hashchange", route);
   try {
     ({ machines: app.machines, database: app.database = "" } = await api("overview"));
+    byId("database").hidden = !app.database;
   } catch (e) {
     byId("name").textContent = e.message;
     return;

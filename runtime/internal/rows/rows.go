@@ -58,7 +58,7 @@ func KindOf(s *driver.Schema, column string) (driver.Kind, error) {
 // Fit reports whether a row is in the states of a query and meets its
 // conditions. After, Behind, Order and Limit do not matter.
 func Fit(s *driver.Schema, row *driver.Row, q *driver.Query) bool {
-	if q.States != nil && !slices.Contains(q.States, row.State) {
+	if q.IDs != nil && !slices.Contains(q.IDs, row.ID) || q.States != nil && !slices.Contains(q.States, row.State) {
 		return false
 	}
 	for _, c := range q.Where {

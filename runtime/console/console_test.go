@@ -1,0 +1,399 @@
+package console_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fsmgen/fsmgen/internal/lab/storetest"
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/console"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+	"github.com/fsmgen/fsmgen/runtime/memstore"
+)
+
+// nothing is an effect that does nothing.
+func nothing(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error { return nil }
+
+// parcels opens the suite's machine in memory.
+func parcels(t *testing.T) *fsm.Machine[storetest.Parcel] {
+	t.Helper()
+	store := memstore.New()
+	t.Cleanup(func() { _ = store.Close() })
+	schema := storetest.Schema()
+	if err := fsmimpl.Migrate(t.Context(), store, schema); err != nil {
+		t.Fatal(err)
+	}
+	m, err := fsm.NewMachine(t.Context(), store, storetest.Descriptor(schema),
+		map[string]fsmimpl.EffectFunc[storetest.Parcel]{"charge": nothing, "carry": nothing, "notify": nothing})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// stock makes a parcel, and holds it by somebody unless that is empty.
+func stock(t *testing.T, m *fsm.Machine[storetest.Parcel], id, lane, by, reason string) {
+	t.Helper()
+	out, err := m.Create(t.Context(), storetest.Register(storetest.Meta{}, storetest.RegisterInput{ID: id, Lane: lane}))
+	if err == nil && by != "" {
+		_, err = m.Apply(t.Context(), out, storetest.Hold(storetest.Meta{Actor: by, Reason: reason}, lane+id, time.Now().Add(time.Hour)))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func handler(t *testing.T, o console.Options) *console.Handler {
+	t.Helper()
+	if o.Who == nil {
+		o.Who = func(*http.Request) (console.Viewer, error) { return console.Reader("ann"), nil }
+	}
+	h, err := console.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func get(t *testing.T, h http.Handler, path string) (int, string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond) // a page of changes has no end
+	defer cancel()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil))
+	return w.Code, w.Body.String()
+}
+
+// Each address is refused to those who may not ask it, before anything is read.
+func TestRights(t *testing.T) {
+	t.Parallel()
+	m := parcels(t)
+	stock(t, m, "p1", "a", "", "")
+	may := func(rights ...console.Right) func(*http.Request) (console.Viewer, error) {
+		return func(*http.Request) (console.Viewer, error) {
+			return console.Viewer{Name: "ann", May: func(r console.Right) bool { return slices.Contains(rights, r) }}, nil
+		}
+	}
+	see, look := console.Right{Place: "here", Machine: "parcel", Do: console.See}, console.Right{Place: "here", Machine: "parcel", Do: console.Audit}
+	other := console.Right{Place: "there", Machine: "parcel", Do: console.See}
+	viewers := map[string]func(*http.Request) (console.Viewer, error){
+		"nobody":    func(*http.Request) (console.Viewer, error) { return console.Viewer{}, errors.New("who are you?") },
+		"no right":  func(*http.Request) (console.Viewer, error) { return console.Viewer{Name: "ann"}, nil },
+		"elsewhere": may(other), "audit alone": may(look), "see": may(see), "all": may(see, look),
+	}
+	// Of each address the answers to these viewers; an address that is not here fails the test.
+	const machine = "nobody 401, no right 404, elsewhere 404, audit alone 404, see 200, all 200"
+	want := map[string]string{
+		"/{$}":                       "nobody 401, no right 200, elsewhere 200, audit alone 200, see 200, all 200",
+		"/{place}/{machine}/{$}":     machine,
+		"/{place}/{machine}/records": machine,
+		"/{place}/{machine}/record":  machine,
+		"/{place}/{machine}/late":    machine,
+		"/{place}/{machine}/outbox":  machine,
+		"/{place}/{machine}/times":   machine,
+		"/{place}/{machine}/log":     machine,
+		"/{place}/{machine}/changes": machine,
+		"/{place}/{machine}/audit":   "nobody 401, no right 404, elsewhere 404, audit alone 404, see 403, all 200",
+	}
+	for _, path := range console.Paths() {
+		var got []string
+		for _, name := range []string{"nobody", "no right", "elsewhere", "audit alone", "see", "all"} {
+			h := handler(t, console.Options{Who: viewers[name], Machines: []console.Machine{console.Of(console.Place{Name: "here"}, m)}})
+			to := strings.NewReplacer("{$}", "", "{place}", "here", "{machine}", "parcel").Replace(path)
+			if strings.HasSuffix(to, "/record") {
+				to += "?id=p1"
+			}
+			code, body := get(t, h, to)
+			if code != http.StatusOK && strings.Contains(body, "p1") {
+				t.Errorf("%s: %s is told of a record: %s", path, name, body)
+			}
+			got = append(got, fmt.Sprintf("%s %d", name, code))
+		}
+		if text := strings.Join(got, ", "); text != want[path] {
+			t.Errorf("%s answers\n\t%s, want\n\t%s", path, text, want[path])
+		}
+	}
+	if len(console.Paths()) != len(want) {
+		t.Errorf("the console has %d addresses, the test %d", len(console.Paths()), len(want))
+	}
+	h := handler(t, console.Options{Who: viewers["elsewhere"], Machines: []console.Machine{console.Of(console.Place{Name: "here"}, m)}})
+	if _, body := get(t, h, "/"); strings.Contains(body, "parcel") {
+		t.Error("a machine is listed for somebody who may not see it")
+	}
+	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete} {
+		w := httptest.NewRecorder()
+		handler(t, console.Options{Machines: []console.Machine{console.Of(console.Place{Name: "here"}, m)}}).
+			ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, "/here/parcel/records", nil))
+		if w.Code != http.StatusMethodNotAllowed {
+			t.Errorf("%s is answered %d", method, w.Code)
+		}
+	}
+}
+
+var idLink = regexp.MustCompile(`<th scope="row"><a href="record\?id=([^"]*)">`)
+
+// listed returns the ids of a list, page after page.
+func listed(t *testing.T, h http.Handler, query string) (ids []string) {
+	t.Helper()
+	for pages := 0; pages < 100; pages++ {
+		code, body := get(t, h, "/here/parcel/records?"+query)
+		if code != http.StatusOK {
+			t.Fatalf("%s: %d %s", query, code, body)
+		}
+		for _, found := range idLink.FindAllStringSubmatch(body, -1) {
+			id, err := url.QueryUnescape(html.UnescapeString(found[1]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, id)
+		}
+		next := regexp.MustCompile(`<a class="next" href="records\?([^"]*)">`).FindStringSubmatch(body)
+		if next == nil {
+			return ids
+		}
+		query = html.UnescapeString(next[1])
+	}
+	t.Fatalf("the list has no end: %s, %d ids, %q", query, len(ids), ids[:3])
+	return nil
+}
+
+// A list holds the records that fit, the one that moved last first, over all pages.
+func TestLists(t *testing.T) {
+	t.Parallel()
+	m := parcels(t)
+	h := handler(t, console.Options{Machines: []console.Machine{console.Of(console.Place{Name: "here"}, m)}})
+	var all, held, ben []string
+	for i := range 120 {
+		id, by := fmt.Sprintf("p%03d", i), ""
+		switch i % 3 {
+		case 0:
+			by = "ben"
+			ben = append([]string{id}, ben...)
+		case 1:
+			by = "ann"
+		}
+		stock(t, m, id, fmt.Sprint("l", i%7), by, "")
+		if all = append([]string{id}, all...); by != "" {
+			held = append([]string{id}, held...)
+		}
+		time.Sleep(2 * time.Microsecond) // no two steps have one time
+	}
+	lane := func(list []string, n int) (some []string) {
+		for _, id := range list {
+			var i int
+			if _, err := fmt.Sscanf(id, "p%d", &i); err == nil && i%7 == n {
+				some = append(some, id)
+			}
+		}
+		return some
+	}
+	byID := slices.Sorted(slices.Values(all))
+	for query, want := range map[string][]string{
+		"":                                  all,
+		"order=id":                          byID,
+		"state=held":                        held,
+		"state=held&state=waiting":          all,
+		"state=held&order=id":               slices.Sorted(slices.Values(held)),
+		"actor=ben":                         ben,
+		"actor=ben&where=lane:eq:l3":        lane(ben, 3),
+		"where=lane:eq:l2&state=held":       lane(held, 2),
+		"field=lane&op=eq&value=l2":         lane(all, 2),
+		"where=lane:ge:l5&where=lane:le:l5": lane(all, 5),
+		"find=p007":                         {"p007"},
+		"find=p00":                          byID[:10],
+		"find=nothing":                      nil,
+		"since=2999-01-01":                  nil,
+		"until=2999-01-01&actor=ben":        ben,
+		"since=2000-01-01T10:00&state=held": held,
+	} {
+		if got := listed(t, h, query); !slices.Equal(got, want) {
+			t.Errorf("%s: got %d %q\nwant %d %q", query, len(got), got, len(want), want)
+		}
+	}
+	for _, query := range []string{"state=none", "where=none:eq:1", "where=lane:is:1", "where=weight:eq:x", "label=x", "since=soon", "where=tags:eq:x"} {
+		if code, body := get(t, h, "/here/parcel/records?"+query); code != http.StatusBadRequest || !strings.Contains(body, `class="notice bad"`) {
+			t.Errorf("%s is answered %d", query, code)
+		}
+	}
+}
+
+// What others wrote is text on every page, and nothing else.
+func TestHostileValues(t *testing.T) {
+	t.Parallel()
+	m := parcels(t)
+	evil := `"><script>alert(1)</script><img src=x onerror=alert(2)>` + "\u202e'%00{{.}}"
+	stock(t, m, evil, evil, evil, evil)
+	h := handler(t, console.Options{Machines: []console.Machine{console.Of(console.Place{Name: "here"}, m)}})
+	at := url.QueryEscape(evil)
+	for _, path := range []string{
+		"", "records", "records?find=" + at, "records?actor=" + at, "records?where=lane:eq:" + at, "records?label=" + at, "record?id=" + at,
+		"record?rev=1&id=" + at, "record?rev=" + at + "&id=" + at, "log", "log?before=" + at, "late", "outbox", "times", "records?after=" + at, "record?id=x" + at,
+	} {
+		_, body := get(t, h, "/here/parcel/"+path)
+		if strings.Contains(body, "<script>alert") || strings.Contains(body, "<img") {
+			t.Errorf("%s: %s", path, body)
+		}
+	}
+}
+
+// A value that is not to be shown is on no page, and cannot be searched for.
+func TestHiddenValues(t *testing.T) {
+	t.Parallel()
+	m := parcels(t)
+	stock(t, m, "p1", "secretlane", "secretactor", "secretreason")
+	h := handler(t, console.Options{
+		Machines: []console.Machine{console.Of(console.Place{Name: "here"}, m)},
+		Show: func(_, name string) console.Showing {
+			switch name {
+			case console.ReasonOf, "token", "id":
+				return console.Hidden
+			case "lane", "holder", "key", "slot", "label", console.ActorOf:
+				return console.Short
+			}
+			return console.Whole
+		},
+	})
+	for _, path := range []string{"", "records", "record?id=p1", "record?id=p1&rev=1", "record?id=p1&rev=2", "log", "late", "outbox", "times", "audit?run=1"} {
+		code, body := get(t, h, "/here/parcel/"+path)
+		if code != http.StatusOK {
+			t.Errorf("%s: %d", path, code)
+		}
+		for _, secret := range []string{"secretlane", "secretactor", "secretreason"} {
+			if strings.Contains(body, secret) {
+				t.Errorf("%s shows %s", path, secret)
+			}
+		}
+	}
+	for _, query := range []string{"where=lane:eq:secretlane", "actor=secretactor", "field=lane&op=present"} {
+		if code, body := get(t, h, "/here/parcel/records?"+query); code != http.StatusBadRequest || strings.Contains(body, "p1") {
+			t.Errorf("%s is answered %d", query, code)
+		}
+	}
+}
+
+// A record's page shows it at each revision as its log has it, and its operations by what leads from its state.
+func TestRecordPage(t *testing.T) {
+	t.Parallel()
+	m := parcels(t)
+	stock(t, m, "p1", "a", "ben", "to look at it")
+	h := handler(t, console.Options{
+		Machines: []console.Machine{console.Of(console.Place{Name: "here"}, m)},
+		Links:    []console.Link{{Text: "Traces", URL: "https://traces.example/?q={id}&m={machine}"}},
+	})
+	_, now := get(t, h, "/here/parcel/record?id=p1")
+	_, first := get(t, h, "/here/parcel/record?id=p1&rev=1")
+	for text, in := range map[string]string{
+		"to look at it": now, "revision 2": now, "https://traces.example/?q=p1&amp;m=parcel": now, "What can be done": now, "This is revision 1, of 2": first,
+	} {
+		if !strings.Contains(in, text) {
+			t.Errorf("the page lacks %q:\n%s", text, in)
+		}
+	}
+	state := regexp.MustCompile(`<p class="now"><span class="badge[^"]*">([^<]*)</span>`)
+	if a, b := state.FindStringSubmatch(now), state.FindStringSubmatch(first); a == nil || b == nil || a[1] != "held" || b[1] != "waiting" {
+		t.Errorf("the states are %q and %q, want held and waiting", a, b)
+	}
+	for path, want := range map[string]int{"record?id=none": 404, "record": 400, "record?id=p1&rev=9": 404, "record?id=p1&rev=x": 400} {
+		if code, _ := get(t, h, "/here/parcel/"+path); code != want {
+			t.Errorf("%s is answered %d, want %d", path, code, want)
+		}
+	}
+}
+
+// A console without somebody who says who asks is not made, nor one whose addresses are not one each.
+func TestNew(t *testing.T) {
+	t.Parallel()
+	m := parcels(t)
+	who := func(*http.Request) (console.Viewer, error) { return console.Reader("ann"), nil }
+	of := func(name, colour string) console.Machine {
+		return console.Of(console.Place{Name: name, Colour: colour}, m)
+	}
+	for want, o := range map[string]console.Options{
+		"Options.Who is missing":     {Machines: []console.Machine{of("here", "")}},
+		"cannot stand in an address": {Who: who, Machines: []console.Machine{of("", "")}},
+		"the colour":                 {Who: who, Machines: []console.Machine{of("here", "red;x")}},
+		"stands twice":               {Who: who, Machines: []console.Machine{of("here", ""), of("here", "")}},
+	} {
+		if _, err := console.New(o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// Below a prefix all that a page asks for is below it too.
+func TestPrefix(t *testing.T) {
+	t.Parallel()
+	m := parcels(t)
+	stock(t, m, "p1", "a", "", "")
+	mux := http.NewServeMux()
+	mux.Handle("/ops/console/", http.StripPrefix("/ops/console", handler(t, console.Options{Machines: []console.Machine{console.Of(console.Place{Name: "here"}, m)}})))
+	seen, todo := map[string]bool{}, []string{"/ops/console/"}
+	link := regexp.MustCompile(`(?:href|src|action|data-changes)="([^"#]*)`)
+	for len(todo) > 0 {
+		at := todo[0]
+		if todo = todo[1:]; seen[at] || len(seen) > 60 {
+			continue
+		}
+		seen[at] = true
+		code, body := get(t, mux, at)
+		if code != http.StatusOK {
+			t.Errorf("%s is answered %d", at, code)
+		}
+		base, err := url.Parse(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range link.FindAllStringSubmatch(body, -1) {
+			to, err := base.Parse(html.UnescapeString(found[1]))
+			if err != nil || to.Host != "" || !strings.HasPrefix(to.Path, "/ops/console/") {
+				t.Errorf("%s leads to %s, %v", at, to, err)
+				continue
+			}
+			if !strings.HasSuffix(to.Path, "/changes") {
+				todo = append(todo, to.RequestURI())
+			}
+		}
+	}
+	if len(seen) < 12 {
+		t.Errorf("only %d pages were found", len(seen))
+	}
+}
+
+// A clock that is wrong, and a log whose record is gone, are told and no error.
+func TestPurgedRecord(t *testing.T) {
+	t.Parallel()
+	m := parcels(t)
+	stock(t, m, "p1", "a", "", "")
+	e := m.Engine()
+	if err := e.Table.Update(t.Context(), func(tx driver.Tx) error {
+		row, err := tx.Row("p1")
+		if err != nil {
+			return err
+		}
+		_, err = tx.Purge(&driver.Write{Prev: row.Ref(), PrevState: row.State, Event: driver.Event{
+			ID: "p1", Rev: row.Rev, Operation: driver.OpPurge, Name: driver.OpPurge, From: row.State, To: row.State, At: time.Now(), RequestN: -1,
+		}})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	h := handler(t, console.Options{Machines: []console.Machine{console.Of(console.Place{Name: "here"}, m)}})
+	code, body := get(t, h, "/here/parcel/record?id=p1")
+	if code != http.StatusOK || !strings.Contains(body, "The record is gone") {
+		t.Errorf("%d %s", code, body)
+	}
+	if got := listed(t, h, ""); len(got) != 0 {
+		t.Errorf("the list has %q", got)
+	}
+}

@@ -1,0 +1,204 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+)
+
+// homePlace is a place with the machines of it that somebody may see.
+type homePlace struct {
+	Place
+	Machines []homeMachine
+}
+
+type homeMachine struct {
+	Name, Entity string
+	States       []stateCount
+	Problem      string
+}
+
+// stateCount is how many records are in a state.
+type stateCount struct {
+	driver.StateInfo
+	Count   int64
+	Oldest  time.Time // since when the one waits that moved last longest ago; zero: not asked for
+	Created bool      // records begin here
+}
+
+func (q *request) home() error {
+	var list []*homePlace
+	for i := range q.o.Machines {
+		m := &q.o.Machines[i]
+		if !q.v.may(m, See) {
+			continue
+		}
+		var p *homePlace
+		for _, have := range list {
+			if have.Name == m.place.Name {
+				p = have
+			}
+		}
+		if p == nil {
+			p = &homePlace{Place: m.place}
+			list = append(list, p)
+		}
+		of := homeMachine{Name: m.schema.Machine, Entity: m.schema.Entity}
+		if err := m.look(q.r.Context(), func(r driver.Reader) (err error) {
+			of.States, err = m.counts(r, false)
+			return err
+		}); err != nil {
+			of.Problem = q.problem(err)
+		}
+		p.Machines = append(p.Machines, of)
+	}
+	return q.show("home", "Machines", list)
+}
+
+// counts counts the records in each state, and looks for the one in it that moved last longest ago.
+func (m *Machine) counts(r driver.Reader, oldest bool) (list []stateCount, err error) {
+	for _, s := range m.schema.States {
+		c := stateCount{StateInfo: s}
+		some := driver.Query{States: []string{s.Stored}, Limit: countMost + 1}
+		if c.Count, err = r.Count(some); err != nil {
+			return nil, err
+		}
+		for _, o := range m.steps {
+			for _, mv := range o.moves {
+				c.Created = c.Created || mv.From == "" && mv.To == s.Stored
+			}
+		}
+		if oldest && !s.Terminal && c.Count > 0 && c.Count <= countMost {
+			some.Limit, some.Order = 1, []driver.Order{{Column: "updated_at"}}
+			for row, err := range r.Rows(some) {
+				if err != nil {
+					return nil, err
+				}
+				c.Oldest = row.UpdatedAt
+			}
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+const overviewEvents = 2000 // events that the overview reads for its rates
+
+// overviewPage is a machine at a glance.
+type overviewPage struct {
+	States  []stateCount
+	Late    []lateGroup
+	Outbox  int
+	Many    bool // Outbox is a bound
+	Lag     driver.Lag
+	Health  audit.Health
+	Recent  []event
+	Hour    *span
+	Picture picture
+}
+
+func (q *request) overview() error {
+	p := &overviewPage{Hour: &span{Name: "last hour", Length: time.Hour}, Health: q.m.health()}
+	now := q.m.now()
+	if err := q.m.look(q.r.Context(), func(r driver.Reader) (err error) {
+		if p.States, err = q.m.counts(r, true); err != nil {
+			return err
+		}
+		if p.Late, err = q.overdue(r, now, 0); err != nil {
+			return err
+		}
+		if !q.m.schema.NoOutbox {
+			list, err := r.Outbox(farAhead(now), outboxMost+1)
+			if err != nil {
+				return err
+			}
+			p.Outbox, p.Many = min(len(list), outboxMost), len(list) > outboxMost
+		}
+		if p.Lag, err = r.Lag(); err != nil {
+			return err
+		}
+		recent, err := r.Newest("", 15)
+		if err != nil {
+			return err
+		}
+		p.Recent = nil
+		for i := range recent {
+			p.Recent = append(p.Recent, q.event(&recent[i].Event))
+		}
+		hour := *p.Hour
+		hour.Moves, hour.States, hour.Looked, hour.Created = nil, nil, 0, 0
+		p.Hour = &hour
+		return q.spans(r, now, overviewEvents, []*span{p.Hour})
+	}); err != nil {
+		return err
+	}
+	p.Picture = drawn(q.m.picture, p.States)
+	return q.show("overview", q.m.schema.Machine, p)
+}
+
+// logPage is a part of the log of all records, the newest first.
+type logPage struct {
+	Events []event
+	Next   string
+	Newest bool
+}
+
+func (q *request) log() error {
+	before := driver.Cursor(q.r.URL.Query().Get("before"))
+	p := &logPage{Newest: before == ""}
+	var list []driver.Entry
+	if err := q.m.look(q.r.Context(), func(r driver.Reader) (err error) {
+		list, err = r.Newest(before, pageLog+1)
+		return err
+	}); err != nil {
+		return err
+	}
+	if len(list) > pageLog {
+		list = list[:pageLog]
+		p.Next = string(list[pageLog-1].Cursor)
+	}
+	for i := range list {
+		p.Events = append(p.Events, q.event(&list[i].Event))
+	}
+	return q.show("log", q.m.schema.Machine+": log", p)
+}
+
+// auditPage is what an audit found.
+type auditPage struct {
+	Ran      bool
+	Findings []audit.Finding
+	More     bool
+	Told     string // what ended it early
+	Took     time.Duration
+	Health   audit.Health
+}
+
+const auditMost = 200 // findings on a page
+
+func (q *request) audit() error {
+	p := &auditPage{Health: q.m.health(), Ran: q.r.URL.Query().Get("run") != ""}
+	if p.Ran {
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(q.r.Context(), auditTime)
+		defer cancel()
+		for f, err := range q.m.audit(ctx) {
+			if errors.Is(err, context.DeadlineExceeded) {
+				p.Told = "It had " + auditTime.String() + " and did not read everything. Run the whole audit with fsmctl audit."
+				break
+			}
+			if err != nil {
+				return err
+			}
+			if len(p.Findings) == auditMost {
+				p.More = true
+				break
+			}
+			p.Findings = append(p.Findings, f)
+		}
+		p.Took, p.Health = time.Since(began), q.m.health()
+	}
+	return q.show("audit", q.m.schema.Machine+": audit", p)
+}

@@ -1,0 +1,282 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+)
+
+const recordEvents = 500 // the newest events of a record that its page shows
+
+// recordPage is one record.
+type recordPage struct {
+	ID       string
+	Gone     bool // there is a log, and no record
+	At       int64
+	Newest   bool // the record is shown as it is now
+	Rev      int64
+	State    string
+	Terminal bool
+	Since    time.Time // when the state was entered
+	Created  time.Time
+	Updated  time.Time
+	Broken   string
+	Fields   []shown
+	Events   []event // the newest first
+	Earlier  bool    // there are earlier events than those
+	Outbox   []delivery
+	Can      []offer
+	Links    []link
+}
+
+// event is one line of a record's log.
+type event struct {
+	ID         string
+	Rev, N     int64
+	Operation  string
+	Name       string
+	From, To   string
+	At         time.Time
+	Stayed     time.Duration // how long the record was in the state before; zero: unknown or it stays in its state
+	Left       bool          // Stayed is known
+	Actor      shown
+	Reason     shown
+	Request    string
+	Labels     []shown
+	Inputs     []shown
+	Changes    []shown
+	Cause      string
+	RecordOnly bool
+	Guard      string
+}
+
+// offer is an operation, as seen from a state.
+type offer struct {
+	Name  string
+	Leads bool   // there is a way from this state
+	Ways  string // where it leads, or from where
+	Who   string // by whom, where it is not any caller
+	When  string // when the machine does it by itself
+}
+
+type link struct{ Text, URL string }
+
+// event shows an event.
+func (q *request) event(e *driver.Event) event {
+	v := event{
+		ID: e.ID, Rev: e.Rev, N: e.N, Operation: q.m.operation(e.Operation), Name: e.Name, To: q.m.schema.StateName(e.To), At: e.At,
+		Actor: q.text(ActorOf, e.Actor), Reason: q.text(ReasonOf, e.Reason), Request: e.RequestID, RecordOnly: e.RecordOnly(), Guard: e.Guard,
+	}
+	if e.From != "" {
+		v.From = q.m.schema.StateName(e.From)
+	}
+	if e.Cause != "" {
+		v.Cause = q.m.operation(e.Cause)
+	}
+	for name, text := range e.Labels {
+		s := q.text(LabelsOf, text)
+		s.Name = name
+		v.Labels = append(v.Labels, s)
+	}
+	slices.SortFunc(v.Labels, func(a, b shown) int { return strings.Compare(a.Name, b.Name) })
+	stored := make([]string, len(q.m.schema.Columns))
+	for i := range stored {
+		stored[i] = q.m.schema.Columns[i].Stored
+	}
+	v.Inputs, v.Changes = q.members(e.Inputs, nil), q.members(e.Changes, stored)
+	return v
+}
+
+func (q *request) record() error {
+	id := q.r.URL.Query().Get("id")
+	if id == "" {
+		return badRequest("The address names no record.")
+	}
+	p := &recordPage{ID: id, Newest: true}
+	if text := q.r.URL.Query().Get("rev"); text != "" {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 1 {
+			return badRequest(fmt.Sprintf("%q is no revision; they count from 1.", text))
+		}
+		p.At, p.Newest = n, false
+	}
+	var row driver.Row
+	var log []driver.Event
+	var asked []driver.Delivery
+	err := q.m.look(q.r.Context(), func(r driver.Reader) (err error) {
+		row, err = r.Row(id)
+		if p.Gone = errors.Is(err, driver.ErrNotFound); p.Gone {
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+		// An image stands at revision 1 and at each 64th, so the fold begins at one of them.
+		from := int64(1)
+		if last := row.Rev; !p.Gone && last > recordEvents {
+			from = max(1, (last-recordEvents)/driver.ImageEvery*driver.ImageEvery)
+		}
+		if p.At > 0 && p.At < from {
+			from = max(1, (p.At-1)/driver.ImageEvery*driver.ImageEvery)
+		}
+		p.Earlier = from > 1
+		log = log[:0]
+		for e, err := range r.Events(id, from) {
+			var unreadable *driver.EventError
+			if errors.As(err, &unreadable) {
+				continue // the audit tells of it
+			}
+			if err != nil {
+				return err
+			}
+			if log = append(log, e); len(log) > 4*recordEvents {
+				break
+			}
+		}
+		if asked, err = waiting(r, q.m.now(), id); err != nil {
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if p.Gone && len(log) == 0 {
+		return &requestError{404, fmt.Sprintf("%s has no record %q, and no log of one.", q.m.schema.Machine, id)}
+	}
+	if !p.Gone {
+		if err := q.m.load(&row); err != nil {
+			p.Broken = err.Error()
+		}
+		p.Rev = row.Rev
+	}
+	now := row
+	if p.At > 0 && p.At != row.Rev {
+		if now, err = q.fold(log, p.At); err != nil {
+			return err
+		}
+	} else {
+		p.Newest = true
+	}
+	q.fill(p, &now, log)
+	for i := range asked {
+		p.Outbox = append(p.Outbox, q.delivery(&asked[i]))
+	}
+	if p.Newest && !p.Gone {
+		p.Can = q.offers(&row)
+	}
+	return q.show("record", q.m.schema.Entity+" "+id, p)
+}
+
+// fold returns the record as it was at a revision.
+func (q *request) fold(log []driver.Event, at int64) (driver.Row, error) {
+	var until []driver.Event
+	for i := range log {
+		if log[i].Rev <= at {
+			until = append(until, log[i])
+		}
+	}
+	if len(until) == 0 || until[len(until)-1].Rev != at {
+		return driver.Row{}, &requestError{404, fmt.Sprintf("The record has no revision %d.", at)}
+	}
+	row, err := driver.FoldRow(q.m.schema, until)
+	if err != nil {
+		return row, &requestError{409, fmt.Sprintf("Revision %d cannot be read from the log: %v.", at, err)}
+	}
+	return row, nil
+}
+
+// fill puts a row and its log on the page.
+func (q *request) fill(p *recordPage, row *driver.Row, log []driver.Event) {
+	if !p.Gone || !p.Newest {
+		p.State, p.Created, p.Updated, p.At = q.m.schema.StateName(row.State), row.CreatedAt, row.UpdatedAt, row.Rev
+		for _, s := range q.m.schema.States {
+			p.Terminal = p.Terminal || s.Stored == row.State && s.Terminal
+		}
+		for i := range min(len(row.Values), len(q.m.schema.Columns)) {
+			p.Fields = append(p.Fields, q.value(q.m.schema.Columns[i].Name, row.Values[i]))
+		}
+	}
+	var entered time.Time
+	request := ""
+	for i := range log {
+		e := &log[i]
+		v := q.event(e)
+		if e.From != e.To {
+			if v.Left = e.From != "" && !entered.IsZero(); v.Left {
+				v.Stayed = e.At.Sub(entered)
+			}
+			entered = e.At
+		}
+		if e.Rev <= p.At {
+			p.Since = entered
+		}
+		request = e.RequestID
+		p.Events = append(p.Events, v)
+	}
+	slices.Reverse(p.Events)
+	if len(p.Events) > recordEvents {
+		p.Events, p.Earlier = p.Events[:recordEvents], true
+	}
+	for _, l := range q.o.Links {
+		p.Links = append(p.Links, link{l.Text, strings.NewReplacer("{machine}", url.QueryEscape(q.m.schema.Machine),
+			"{id}", url.QueryEscape(p.ID), "{request}", url.QueryEscape(request)).Replace(l.URL)})
+	}
+}
+
+// offers lists the operations as seen from the state of a record.
+func (q *request) offers(row *driver.Row) (list []offer) {
+	for i := range q.m.steps {
+		s := &q.m.steps[i]
+		if s.creates && len(s.from) == 0 {
+			continue
+		}
+		o := offer{Name: s.name, Leads: slices.Contains(s.from, row.State)}
+		var ways []string
+		for _, mv := range s.moves {
+			if o.Leads && mv.From == row.State {
+				ways = append(ways, q.m.schema.StateName(mv.To))
+			}
+			if !o.Leads && mv.From != "" {
+				ways = append(ways, q.m.schema.StateName(mv.From))
+			}
+		}
+		slices.Sort(ways)
+		o.Ways = strings.Join(slices.Compact(ways), ", ")
+		switch s.by {
+		case fsmimpl.BySystem:
+			o.Who = "the machine"
+		case fsmimpl.ByOperator:
+			o.Who = "an operator"
+		}
+		for _, t := range s.triggers {
+			if due := dueAt(q.m.schema, row, &t); o.Leads && !due.IsZero() {
+				o.When = stamp(due)
+			}
+		}
+		list = append(list, o)
+	}
+	slices.SortStableFunc(list, func(a, b offer) int {
+		return map[bool]int{true: -1, false: 1}[a.Leads] - map[bool]int{true: -1, false: 1}[b.Leads]
+	})
+	return list
+}
+
+// dueAt returns when a trigger runs an operation on a record; zero: never.
+func dueAt(s *driver.Schema, row *driver.Row, t *fsmimpl.Trigger) time.Time {
+	if t.Startup {
+		return time.Time{}
+	}
+	at, _ := s.Key(row, t.After, t.By).(time.Time)
+	if at.IsZero() {
+		return at
+	}
+	return at.Add(t.Plus)
+}

@@ -1,0 +1,160 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"regexp"
+	"slices"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+)
+
+// The bounds of what one page asks of a database.
+const (
+	queryTime = 2 * time.Second
+	auditTime = time.Minute
+	countMost = 10_000  // records that are counted of one state
+	walkMost  = 100_000 // events that a list looks at
+	pageRows  = 50      // records on a page
+	pageLog   = 100     // events on a page
+	batch     = 500     // events that are read at once
+)
+
+var colour = regexp.MustCompile(`^(#[0-9a-fA-F]{3}([0-9a-fA-F]{3})?)?$`)
+
+// Machine is a machine that a console shows.
+type Machine struct {
+	place   Place
+	schema  *driver.Schema
+	table   driver.Table
+	bell    *driver.Bell
+	steps   []step
+	picture string
+	now     func() time.Time
+	load    func(*driver.Row) error // why a record breaks a rule; nil: it breaks none
+	audit   func(context.Context) iter.Seq2[audit.Finding, error]
+	health  func() audit.Health
+	closed  error // why it cannot be shown; nil: it can
+}
+
+// step is what the console knows of an operation.
+type step struct {
+	name, stored string
+	from         []string // stored words
+	by           fsmimpl.Actor
+	creates      bool
+	moves        []fsmimpl.Move
+	triggers     []fsmimpl.Trigger
+}
+
+// Of returns a machine for a console: m is the Machine of a generated package, or what [fsm.NewMachine] returned.
+// Its picture is shown where m has a method Picture.
+func Of[R any](p Place, m interface{ Core() *fsm.Machine[R] }) Machine {
+	core := m.Core()
+	e := core.Engine()
+	c := Machine{
+		place: p, schema: e.Schema, table: e.Table, bell: e.Store.Bell(), now: e.Now,
+		load:   func(row *driver.Row) error { _, err := e.Load(row); return err },
+		audit:  func(ctx context.Context) iter.Seq2[audit.Finding, error] { return audit.Run(ctx, core) },
+		health: func() audit.Health { return audit.HealthOf(core) },
+	}
+	if drawn, ok := m.(interface{ Picture() string }); ok {
+		c.picture = drawn.Picture()
+	}
+	for _, o := range e.Descriptor.Operations {
+		c.steps = append(c.steps, step{
+			name: o.Name, stored: o.Stored, from: o.From, by: o.By, creates: o.Creates, moves: o.Moves, triggers: o.Triggers,
+		})
+	}
+	return c
+}
+
+// Unopened returns a machine that cannot be shown, and the reason, which stands in its place.
+func Unopened(p Place, machine string, why error) Machine {
+	return Machine{place: p, schema: &driver.Schema{Machine: machine, NoOutbox: true}, closed: why}
+}
+
+// look asks the database, within the time that a query has.
+func (m *Machine) look(ctx context.Context, ask func(driver.Reader) error) error {
+	if m.closed != nil {
+		return m.closed
+	}
+	ctx, cancel := context.WithTimeout(ctx, queryTime)
+	defer cancel()
+	return m.table.View(ctx, ask)
+}
+
+// operation returns the name of a stored operation; what the machine does not know is shown as it is stored.
+func (m *Machine) operation(stored string) string {
+	for i := range m.steps {
+		if m.steps[i].stored == stored {
+			return m.steps[i].name
+		}
+	}
+	return stored
+}
+
+// state returns the stored word of a state's name.
+func (m *Machine) state(name string) (stored string, ok bool) {
+	for i := range m.schema.States {
+		if m.schema.States[i].Name == name {
+			return m.schema.States[i].Stored, true
+		}
+	}
+	return "", false
+}
+
+func (m *Machine) column(name string) *driver.Column {
+	i := slices.IndexFunc(m.schema.Columns, func(c driver.Column) bool { return c.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &m.schema.Columns[i]
+}
+
+// requestError is a request that cannot be answered as it is.
+type requestError struct {
+	status int
+	text   string
+}
+
+func (e *requestError) Error() string { return e.text }
+
+func badRequest(text string) error { return &requestError{http.StatusBadRequest, text} }
+
+// statusOf returns the status of an error.
+func statusOf(err error) int {
+	var asked *requestError
+	switch {
+	case errors.As(err, &asked):
+		return asked.status
+	case errors.Is(err, driver.ErrCursor):
+		return http.StatusBadRequest
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, fsm.ErrBusy):
+		return http.StatusGatewayTimeout
+	}
+	return http.StatusBadGateway
+}
+
+// problem says what went wrong, for people.
+func (h *Handler) problem(err error) string {
+	var asked *requestError
+	switch {
+	case errors.As(err, &asked):
+		return asked.text
+	case errors.Is(err, driver.ErrCursor):
+		return "The log does not know this place any more. Begin at its end."
+	case errors.Is(err, context.DeadlineExceeded):
+		return "The database did not answer within " + queryTime.String() + ". Narrow what you ask for, or try again."
+	}
+	if h.o.Clean != nil {
+		err = h.o.Clean(err)
+	}
+	return "The database cannot be read: " + err.Error()
+}
