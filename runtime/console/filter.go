@@ -192,7 +192,7 @@ func (f *filter) Without(w fieldFilter) template.URL {
 // Has reports whether the list shows a state; of none all.
 func (f *filter) Has(state string) bool { return slices.Contains(f.States, state) }
 
-// narrow reports whether the filter asks for what the log tells of a record's last step.
+// fits reports whether an event may be the last step of a record that is asked for.
 func (f *filter) fits(e *driver.Event) bool {
 	name, value, _ := strings.Cut(f.Label, "=")
 	switch {
