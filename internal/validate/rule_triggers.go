@@ -26,7 +26,7 @@ set to ` + "`now`" + ` or before. Move the deadline ahead, clear it, or lead to 
 	{
 		Code: "FSM609", Name: "deadline that a caller sets freely", Severity: spec.Info, Run: freeDeadline, Allow: true,
 		Doc: `A fact about who is trusted, and not a fault. A caller brings the deadline, and no guard bounds it from above: one call with a clock
-that is ten years ahead keeps the sweeper away for ten years. Where the machine knows how long, write ` + "`now + 60s`" + ` instead of ` + "`input`" + `.
+that is ten years ahead keeps the sweeper away for ten years. Where the machine knows how long, write ` + "`now + 1m`" + ` instead of ` + "`input`" + `.
 Or let a guard ask that the input is below a field. A length that the caller brings gets bounds: ` + "`duration 1s..1h`" + `. Where the callers are trusted, say so by ` + "`allow: {FSM609: <why>}`" + ` in the head
 of the file.`,
 	},
