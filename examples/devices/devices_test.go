@@ -252,8 +252,8 @@ func TestLightByTheHour(t *testing.T) {
 	if _, err := l.Press(); err != nil {
 		t.Fatal(err)
 	}
-	for _, at := range []time.Duration{10, 13} {
-		if _, err := l.Tick(noon.Add(at * time.Second)); err != nil {
+	for _, at := range []time.Duration{10 * time.Second, 13 * time.Second} {
+		if _, err := l.Tick(noon.Add(at)); err != nil {
 			t.Fatal(err)
 		}
 	}
