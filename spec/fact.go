@@ -556,7 +556,7 @@ func (p *parser) parseEnum(t *astType, w word) {
 			p.at(codeUnknownType, value, "write a word in quotes as in `open|'in-progress'`", "%s cannot be a word of an enum: %s", written, problem)
 			t.kind = 0
 		case !value.quoted && !wordForm.MatchString(name):
-			p.at(codeUnknownType, value, "an enum is two or more words of letters, digits and _ divided by |, e.g. `low|high`; put others in quotes, e.g. `'in-progress'`",
+			p.at(codeUnknownType, value, "an enum is two or more words of letters, digits and _ divided by |, e.g. `low|high`; put others in single quotes, e.g. `'in-progress'`",
 				"%q cannot be a word of an enum", name)
 			t.kind = 0
 		case !strings.ContainsFunc(name, func(c rune) bool { return c < utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsDigit(c)) }):
