@@ -26,6 +26,7 @@ demo: ## generate the queue from its specification, kill it again and again, aud
 	$(GO) run ./cmd/fsmgen gen specs/lifecycle.yaml -o examples/queue/lifecycle --test-store sqlite,postgres
 	@wc -l specs/lifecycle.yaml examples/queue/lifecycle/*
 	$(GO) run ./examples/queue -demo
+	@echo 'To see a queue in a browser: go run ./examples/queue -dir "$$(mktemp -d)" -console 127.0.0.1:8080'
 
 .PHONY: generate
 generate: ## write all generated code anew

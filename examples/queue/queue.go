@@ -23,6 +23,7 @@ type config struct {
 	work      time.Duration
 	lease     time.Duration
 	acks      bool
+	console   string
 }
 
 // queue is the running program.
@@ -36,7 +37,7 @@ type queue struct {
 }
 
 // run works until every job has ended, ctx is cancelled or something fails.
-func run(ctx context.Context, c config, out io.Writer) error {
+func run(ctx context.Context, c config, out io.Writer) (err error) {
 	store, err := sqlite.Open(filepath.Join(c.dir, "queue.db"))
 	if err != nil {
 		return err
@@ -55,6 +56,19 @@ func run(ctx context.Context, c config, out io.Writer) error {
 	}
 	defer ledger.close()
 
+	if c.console != "" {
+		shown, hide := context.WithCancel(ctx)
+		defer hide()
+		wait, failed := serve(shown, c.console, machine, out)
+		if failed != nil {
+			return failed
+		}
+		defer func() {
+			if err == nil { // all has ended: people still look
+				err = wait()
+			}
+		}()
+	}
 	q := &queue{config: c, machine: machine, ledger: ledger, out: out}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
