@@ -28,6 +28,8 @@ type Options[R any] struct {
 	// Groups is how many groups of a projection are followed in one pass over the
 	// log; with more of them it is read again. Zero is 16384.
 	Groups int
+	// Apart leaves what HealthOf tells as it was: somebody looks, who may leave before the end.
+	Apart bool
 }
 
 // Run reads every record and its whole log and yields what is wrong with
@@ -53,7 +55,11 @@ func RunWith[R any](ctx context.Context, m Machine[R], o Options[R]) iter.Seq2[F
 	return func(yield func(Finding, error) bool) {
 		engine := of(m)
 		ctx, observed := engine.Observe(ctx)
-		run := engine.Health.Begin(true, engine.Now())
+		health := engine.Health
+		if o.Apart {
+			health = new(inspect.State)
+		}
+		run := health.Begin(true, engine.Now())
 		err := engine.audit(ctx, &o, run, func(f inspect.Finding) bool {
 			run.Found(&f)
 			return yield(Finding(f), nil)

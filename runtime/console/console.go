@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,7 +19,7 @@ type Options struct {
 	// no two may have both in common.
 	Machines []Machine
 	// Show says how much of a value is shown, everywhere: a field or an input by its name, or one of
-	// ActorOf, ReasonOf, LabelsOf and ProblemOf. What is not shown whole cannot be searched for either. Nil shows all.
+	// ActorOf, ReasonOf, LabelsOf, RequestOf and ProblemOf. What is not shown whole cannot be searched for either. Nil shows all.
 	Show func(machine, name string) Showing
 	// Clean changes an error of a store before it is shown, such as to leave out an address; nil: it is shown as it is.
 	Clean func(error) error
@@ -50,6 +52,7 @@ const (
 	ActorOf   = "$actor"
 	ReasonOf  = "$reason"
 	LabelsOf  = "$labels"
+	RequestOf = "$request" // the request id
 	ProblemOf = "$problem" // of the last try of an effect
 )
 
@@ -61,9 +64,10 @@ type Place struct {
 
 // Handler is the console. It is mounted with http.StripPrefix where it is not at the root.
 type Handler struct {
-	o   Options
-	mux *http.ServeMux
-	url map[string]*Machine // by place and machine
+	o    Options
+	mux  *http.ServeMux
+	url  map[string]*Machine // by place and machine
+	open atomic.Int64        // pages that are told of changes
 }
 
 // New makes a console.
@@ -80,8 +84,8 @@ func New(o Options) (*Handler, error) {
 		m := &h.o.Machines[i]
 		key := m.place.Name + "/" + m.schema.Machine
 		switch {
-		case m.place.Name == "" || strings.ContainsAny(m.place.Name, "/?#") || m.place.Name == "assets" || m.place.Name == "." || m.place.Name == "..":
-			return nil, fmt.Errorf("console: the place %q cannot stand in an address: give it a name without /, ? and #, such as \"production\"", m.place.Name)
+		case !placeName.MatchString(m.place.Name) || m.place.Name == "assets":
+			return nil, fmt.Errorf("console: the place %q cannot stand in an address: give it a name of letters, digits, - and _, such as \"production\"", m.place.Name)
 		case !colour.MatchString(m.place.Colour):
 			return nil, fmt.Errorf("console: the colour %q of the place %s is none: write it as \"#a51d2d\"", m.place.Colour, m.place.Name)
 		case h.url[key] != nil:
@@ -111,5 +115,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	head.Set("Cross-Origin-Opener-Policy", "same-origin")
 	head.Set("Cross-Origin-Resource-Policy", "same-origin")
 	head.Set("Cache-Control", "no-store")
+	if r.URL.Path != "/" && path.Clean(r.URL.Path) != strings.TrimSuffix(r.URL.Path, "/") {
+		http.NotFound(w, r) // the mux would lead to an address outside of where the console is mounted
+		return
+	}
 	h.mux.ServeHTTP(w, r)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/console"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
@@ -97,6 +98,7 @@ func TestRights(t *testing.T) {
 	want := map[string]string{
 		"/{$}":                       "nobody 401, no right 200, elsewhere 200, audit alone 200, see 200, all 200",
 		"/{place}/{machine}/{$}":     machine,
+		"/{place}/{machine}":         "nobody 401, no right 404, elsewhere 404, audit alone 404, see 307, all 307",
 		"/{place}/{machine}/records": machine,
 		"/{place}/{machine}/record":  machine,
 		"/{place}/{machine}/late":    machine,
@@ -221,7 +223,7 @@ func TestLists(t *testing.T) {
 			t.Errorf("%s: got %d %q\nwant %d %q", query, len(got), got, len(want), want)
 		}
 	}
-	for _, query := range []string{"state=none", "where=none:eq:1", "where=lane:is:1", "where=weight:eq:x", "label=x", "since=soon", "where=tags:eq:x"} {
+	for _, query := range []string{"state=none", "where=none:eq:1", "where=lane:is:1", "where=weight:eq:x", "label=x", "since=soon", "where=tags:eq:x", "order=id&actor=ben", "find=%00", "actor=%ff"} {
 		if code, body := get(t, h, "/here/parcel/records?"+query); code != http.StatusBadRequest || !strings.Contains(body, `class="notice bad"`) {
 			t.Errorf("%s is answered %d", query, code)
 		}
@@ -243,6 +245,43 @@ func TestHostileValues(t *testing.T) {
 		_, body := get(t, h, "/here/parcel/"+path)
 		if strings.Contains(body, "<script>alert") || strings.Contains(body, "<img") {
 			t.Errorf("%s: %s", path, body)
+		}
+	}
+}
+
+// A link leads to its record, whatever the id is.
+func TestLinksToRecords(t *testing.T) {
+	t.Parallel()
+	m := parcels(t)
+	h := handler(t, console.Options{Machines: []console.Machine{console.Of(console.Place{Name: "here"}, m)}})
+	ids := []string{"order:1", "a&b", "a+b", "a b", "a%41", "ü/x", "x?y#z", `"q"`, "a=b;c"}
+	for _, id := range ids {
+		stock(t, m, id, id, "ann", "")
+	}
+	link := regexp.MustCompile(`href="(record\?[^"]*)"`)
+	for _, page := range []string{"", "records", "log"} {
+		_, body := get(t, h, "/here/parcel/"+page)
+		seen := map[string]bool{}
+		for _, found := range link.FindAllStringSubmatch(body, -1) {
+			code, to := get(t, h, "/here/parcel/"+html.UnescapeString(found[1]))
+			title := regexp.MustCompile(`<h1>Parcel ([^<]*)</h1>`).FindStringSubmatch(to)
+			if code != http.StatusOK || title == nil {
+				t.Errorf("%s: %s is answered %d", page, found[1], code)
+				continue
+			}
+			seen[html.UnescapeString(title[1])] = true
+			if page == "records" { // and on from there
+				for _, rev := range regexp.MustCompile(`href="(record\?id=[^"]*rev=1)"`).FindAllStringSubmatch(to, -1) {
+					if _, first := get(t, h, "/here/parcel/"+html.UnescapeString(rev[1])); !strings.Contains(first, title[0]) || !strings.Contains(first, "This is revision 1") {
+						t.Errorf("%s leads elsewhere", rev[1])
+					}
+				}
+			}
+		}
+		for _, id := range ids {
+			if !seen[id] && page == "records" {
+				t.Errorf("%s has no link to %q", page, id)
+			}
 		}
 	}
 }
@@ -321,7 +360,7 @@ func TestNew(t *testing.T) {
 	}
 	for want, o := range map[string]console.Options{
 		"Options.Who is missing":     {Machines: []console.Machine{of("here", "")}},
-		"cannot stand in an address": {Who: who, Machines: []console.Machine{of("", "")}},
+		"cannot stand in an address": {Who: who, Machines: []console.Machine{of("a:b%", "")}},
 		"the colour":                 {Who: who, Machines: []console.Machine{of("here", "red;x")}},
 		"stands twice":               {Who: who, Machines: []console.Machine{of("here", ""), of("here", "")}},
 	} {
@@ -365,6 +404,14 @@ func TestPrefix(t *testing.T) {
 			}
 		}
 	}
+	for path, want := range map[string]string{"/ops/console/here/parcel": "parcel/", "/ops/console/here//parcel/": "", "/ops/console/here/../x": ""} {
+		w := httptest.NewRecorder()
+		http.StripPrefix("/ops/console", handler(t, console.Options{Machines: []console.Machine{console.Of(console.Place{Name: "here"}, m)}})).
+			ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+		if got := w.Header().Get("Location"); got != want {
+			t.Errorf("%s leads to %q, want %q", path, got, want)
+		}
+	}
 	if len(seen) < 12 {
 		t.Errorf("only %d pages were found", len(seen))
 	}
@@ -395,5 +442,50 @@ func TestPurgedRecord(t *testing.T) {
 	}
 	if got := listed(t, h, ""); len(got) != 0 {
 		t.Errorf("the list has %q", got)
+	}
+}
+
+// An open page is told what has become of the log since it was made, whoever connects again in between.
+func TestChanges(t *testing.T) {
+	t.Parallel()
+	m := parcels(t)
+	stock(t, m, "p1", "a", "", "")
+	h := handler(t, console.Options{Machines: []console.Machine{console.Of(console.Place{Name: "here"}, m)}})
+	mark := func() string {
+		_, body := get(t, h, "/here/parcel/records")
+		found := regexp.MustCompile(`data-changes="[^"]*(/changes\?after=[^"]*)"`).FindStringSubmatch(body)
+		if found == nil {
+			t.Fatal("the page has no mark")
+		}
+		return html.UnescapeString(found[1])
+	}
+	first := mark()
+	if _, said := get(t, h, "/here/parcel"+first); !strings.Contains(said, "event: here") || strings.Contains(said, "changed") {
+		t.Errorf("of a page that is as it was: %q", said)
+	}
+	stock(t, m, "p2", "a", "", "")
+	if _, said := get(t, h, "/here/parcel"+first); !strings.Contains(said, "event: changed") || strings.Contains(said, "here") {
+		t.Errorf("of a page that is old: %q", said)
+	}
+	if mark() == first {
+		t.Error("the mark is as it was")
+	}
+}
+
+// Who audits by a page, and leaves, changes nothing of what the program tells of itself.
+func TestAuditIsApart(t *testing.T) {
+	t.Parallel()
+	m := parcels(t)
+	stock(t, m, "p1", "a", "", "")
+	before := audit.HealthOf(m)
+	h := handler(t, console.Options{Machines: []console.Machine{console.Of(console.Place{Name: "here"}, m)}})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/here/parcel/audit?run=1", nil))
+	if code, body := get(t, h, "/here/parcel/audit?run=1"); code != http.StatusOK || !strings.Contains(body, "0 findings") {
+		t.Errorf("%d %s", code, body)
+	}
+	if after := audit.HealthOf(m); after.Err != nil || after.Full != before.Full || !after.Began.Equal(before.Began) {
+		t.Errorf("the health is %+v, want %+v", after, before)
 	}
 }

@@ -65,14 +65,28 @@ func (q *request) overdue(r driver.Reader, now time.Time, most int) (list []late
 					if err != nil {
 						return nil, err
 					}
-					due := dueAt(q.m.schema, &row, t)
-					g.Rows = append(g.Rows, lateRow{q.listed(&row, nil), due, now.Sub(due)})
+					l := lateRow{listed: q.listed(&row, nil)}
+					if q.shows(t) {
+						l.Due = dueAt(q.m.schema, &row, t)
+						l.Late = now.Sub(l.Due)
+					}
+					g.Rows = append(g.Rows, l)
 				}
 			}
 			list = append(list, g)
 		}
 	}
 	return list, nil
+}
+
+// shows reports whether the times are shown that a trigger is made of.
+func (q *request) shows(t *fsmimpl.Trigger) bool {
+	for _, stored := range []string{t.After, t.By} {
+		if i := q.m.schema.Column(stored); i >= 0 && q.showing(q.m.schema.Columns[i].Name) != Whole {
+			return false
+		}
+	}
+	return true
 }
 
 func (q *request) late() error {
@@ -92,7 +106,6 @@ type delivery struct {
 	ID       string
 	Rev      int64
 	Effect   string
-	Key      string
 	Attempts int
 	Due      time.Time
 	Late     bool
@@ -101,7 +114,7 @@ type delivery struct {
 
 func (q *request) delivery(d *driver.Delivery) delivery {
 	return delivery{
-		ID: d.ID, Rev: d.Rev, Effect: d.Effect, Key: d.Key, Attempts: d.Attempts, Due: d.Due, Late: d.Due.Before(q.m.now()),
+		ID: d.ID, Rev: d.Rev, Effect: d.Effect, Attempts: d.Attempts, Due: d.Due, Late: d.Due.Before(q.m.now()),
 		Problem: q.text(ProblemOf, d.LastError),
 	}
 }
@@ -153,13 +166,13 @@ func (q *request) outbox() error {
 // farAhead is a time before which all of an outbox is due.
 func farAhead(now time.Time) time.Time { return driver.Time(now.AddDate(200, 0, 0)) }
 
-// waiting returns what the outbox holds of a record, among its first entries.
-func waiting(r driver.Reader, now time.Time, id string) (list []driver.Delivery, err error) {
+// waiting returns what the outbox holds of a record, among its first entries, and whether there are more of those.
+func waiting(r driver.Reader, now time.Time, id string) (list []driver.Delivery, more bool, err error) {
 	all, err := r.Outbox(farAhead(now), outboxMost)
 	for _, d := range all {
 		if d.ID == id {
 			list = append(list, d)
 		}
 	}
-	return list, err
+	return list, len(all) == outboxMost, err
 }

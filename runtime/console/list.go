@@ -56,11 +56,11 @@ func (q *request) records() error {
 			p.Fields = append(p.Fields, c)
 		}
 	}
-	var found []driver.Row
-	err = q.m.look(q.r.Context(), func(r driver.Reader) (err error) {
-		found, err = q.find(r, f, p)
-		return err
-	})
+	if f.ByID && !f.plain() {
+		return badRequest("Actors and labels stand in the log, which has no order by id. Leave out the order, or the actor and the label.")
+	}
+	q.quiet = f.After != "" || !f.plain()
+	found, err := q.find(f, p)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (q *request) listed(row *driver.Row, columns []string) listed {
 		}
 	}
 	if err := q.m.load(row); err != nil {
-		l.Broken = err.Error()
+		l.Broken = q.said(err.Error())
 	}
 	for _, name := range columns {
 		i := slices.IndexFunc(q.m.schema.Columns, func(c driver.Column) bool { return c.Name == name })
@@ -95,38 +95,69 @@ func (q *request) listed(row *driver.Row, columns []string) listed {
 // A text to find is an id first, then the value of a unique field, then the beginning of an id. Records of few
 // are sorted by the database. Of many, the log is walked from its end: an event whose record is still at its
 // revision is the record's last one. No index serves that order, and none is needed for it.
-func (q *request) find(r driver.Reader, f *filter, p *listPage) ([]driver.Row, error) {
+func (q *request) find(f *filter, p *listPage) (list []driver.Row, err error) {
+	ask := func(of func(driver.Reader) ([]driver.Row, error)) {
+		err = q.m.look(q.r.Context(), func(r driver.Reader) (err error) {
+			list, err = of(r)
+			return err
+		})
+	}
 	switch {
 	case f.Find != "":
-		return q.search(r, f, p)
-	case f.ByID && f.plain():
-		return q.ask(r, driver.Query{States: f.stored, Where: append(f.times(), f.conds...), After: f.After}, p)
-	case f.plain() && (f.After == "" || strings.HasPrefix(f.After, behindRow)):
-		some := driver.Query{States: f.stored, Where: append(f.times(), f.conds...), Limit: countMost + 1}
-		n, err := r.Count(some)
+		ask(func(r driver.Reader) ([]driver.Row, error) { return q.search(r, f, p) })
+	case f.ByID:
+		some := driver.Query{States: f.stored, Where: append(f.times(), f.conds...), After: f.After}
+		ask(func(r driver.Reader) ([]driver.Row, error) { return q.ask(r, some, p) })
+	case strings.HasPrefix(f.After, behindRow):
+		ask(func(r driver.Reader) ([]driver.Row, error) { return q.sorted(r, f, p) })
+	default:
+		few := false
+		if f.plain() && f.After == "" {
+			if few, err = q.few(f); err != nil {
+				return nil, err
+			}
+		}
+		if few {
+			ask(func(r driver.Reader) ([]driver.Row, error) { return q.sorted(r, f, p) })
+		} else {
+			ask(func(r driver.Reader) ([]driver.Row, error) { return q.walk(r, f, p) })
+		}
+	}
+	return list, err
+}
+
+// few reports whether the database can sort the records that fit: it finds out in a short time that they are few.
+func (q *request) few(f *filter) (bool, error) {
+	ctx, cancel := context.WithTimeout(q.r.Context(), queryTime/4)
+	defer cancel()
+	n := int64(countMost + 1)
+	err := q.m.look(ctx, func(r driver.Reader) (err error) {
+		n, err = r.Count(driver.Query{States: f.stored, Where: append(f.times(), f.conds...), Limit: countMost + 1})
+		return err
+	})
+	if err != nil && ctx.Err() != nil && q.r.Context().Err() == nil {
+		return false, nil
+	}
+	return n <= countMost, err
+}
+
+// sorted reads a page that the database sorts.
+func (q *request) sorted(r driver.Reader, f *filter, p *listPage) ([]driver.Row, error) {
+	some := driver.Query{States: f.stored, Where: append(f.times(), f.conds...), Order: []driver.Order{{Column: "updated_at", Descending: true}}}
+	if f.After != "" {
+		at, id, _ := strings.Cut(strings.TrimPrefix(f.After, behindRow), " ")
+		then, err := timeOf("after", at)
 		if err != nil {
 			return nil, err
 		}
-		if n > countMost && f.After == "" {
-			break
-		}
-		some.Limit, some.Order = 0, []driver.Order{{Column: "updated_at", Descending: true}}
-		if f.After != "" {
-			at, id, _ := strings.Cut(strings.TrimPrefix(f.After, behindRow), " ")
-			then, err := timeOf("after", at)
-			if err != nil {
-				return nil, err
-			}
-			some.After, some.Behind = id, []any{then}
-		}
-		list, err := q.ask(r, some, p)
-		if p.Next != "" {
-			last := &list[len(list)-1]
-			p.Next = f.Query(behindRow + last.UpdatedAt.Format(time.RFC3339Nano) + " " + last.ID)
-		}
-		return list, err
+		some.After, some.Behind = id, []any{then}
 	}
-	return q.walk(r, f, p)
+	list, err := q.ask(r, some, p)
+	if p.Next != "" {
+		last := &list[len(list)-1]
+		p.Next = f.Query(behindRow + last.UpdatedAt.Format(time.RFC3339Nano) + " " + last.ID)
+	}
+	return list, err
 }
 
 // behindRow begins a place behind a row, in the order of the last step.
@@ -203,30 +234,21 @@ func (q *request) search(r driver.Reader, f *filter, p *listPage) ([]driver.Row,
 // walk reads the log from its end, or from a place in it, for the last steps of records that fit.
 func (q *request) walk(r driver.Reader, f *filter, p *listPage) (list []driver.Row, err error) {
 	cursor, looked := driver.Cursor(f.After), 0
+	stopped := func(why string) ([]driver.Row, error) {
+		p.Next, p.Told = f.Query(string(cursor)), fmt.Sprintf("These are of the newest %s events%s.", group(int64(looked)), why)
+		if f.After != "" {
+			p.Told = fmt.Sprintf("These are of the next %s events%s.", group(int64(looked)), why)
+		}
+		return list, nil
+	}
 	rule := driver.Query{States: f.stored, Where: f.conds}
 	for {
-		entries, err := r.Newest(cursor, batch)
+		entries, byID, err := q.steps(r, f, cursor)
 		if errors.Is(err, context.DeadlineExceeded) && looked > 0 {
-			p.Next, p.Told = f.Query(string(cursor)), fmt.Sprintf("These are of the newest %s events: the time for a query was over.", group(int64(looked)))
-			return list, nil
+			return stopped(": the time for a query was over")
 		}
 		if err != nil {
 			return nil, err
-		}
-		byID := map[string]*driver.Row{}
-		some := driver.Query{IDs: []string{}}
-		for i := range entries {
-			if e := &entries[i].Event; e.N == 0 && f.fits(e) && byID[e.ID] == nil {
-				byID[e.ID], some.IDs = &driver.Row{}, append(some.IDs, e.ID)
-			}
-		}
-		if len(some.IDs) > 0 {
-			for row, err := range r.Rows(some) {
-				if err != nil {
-					return nil, err
-				}
-				byID[row.ID] = &row
-			}
 		}
 		for i := range entries {
 			e := &entries[i]
@@ -241,18 +263,34 @@ func (q *request) walk(r driver.Reader, f *filter, p *listPage) (list []driver.R
 				return list, nil
 			}
 		}
-		if !f.since.IsZero() && len(entries) > 0 && entries[len(entries)-1].At.Before(f.since.Add(-slack)) {
+		switch {
+		case len(entries) < batch:
 			return list, nil
-		}
-		if len(entries) < batch {
-			return list, nil
-		}
-		if looked >= walkMost {
-			p.Next, p.Told = f.Query(string(cursor)), fmt.Sprintf("These are of the newest %s events.", group(int64(looked)))
-			return list, nil
+		case looked >= walkMost:
+			return stopped("")
 		}
 	}
 }
 
-// slack is by how much events of the log may stand in another order than their times.
-const slack = time.Minute
+// steps reads a part of the log backwards, and the records of which it has a step that fits.
+func (q *request) steps(r driver.Reader, f *filter, before driver.Cursor) ([]driver.Entry, map[string]*driver.Row, error) {
+	entries, err := r.Newest(before, batch)
+	if err != nil {
+		return nil, nil, err
+	}
+	some, byID := driver.Query{IDs: []string{}}, map[string]*driver.Row{}
+	for i := range entries {
+		if e := &entries[i].Event; e.N == 0 && f.fits(e) && byID[e.ID] == nil {
+			byID[e.ID], some.IDs = &driver.Row{}, append(some.IDs, e.ID)
+		}
+	}
+	if len(some.IDs) > 0 {
+		for row, err := range r.Rows(some) {
+			if err != nil {
+				return nil, nil, err
+			}
+			byID[row.ID] = &row
+		}
+	}
+	return entries, byID, nil
+}

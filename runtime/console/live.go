@@ -2,6 +2,8 @@ package console
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"time"
@@ -16,8 +18,34 @@ const (
 	liveMost  = 200 // pages that are open at once
 )
 
-// changes tells an open page when the log has grown, by server-sent events: one query of one event each two seconds.
+// newestMarked is how many of the newest events say that a log is as it was: an older transaction may still put one
+// between them.
+const newestMarked = 20
+
+// mark says what the end of the log is.
+func (m *Machine) mark(ctx context.Context) (string, error) {
+	sum := sha256.New()
+	err := m.look(ctx, func(r driver.Reader) error {
+		list, err := r.Newest("", newestMarked)
+		for i := range list {
+			fmt.Fprintln(sum, list[i].Cursor)
+		}
+		return err
+	})
+	return base64.RawURLEncoding.EncodeToString(sum.Sum(nil)[:9]), err
+}
+
+// changes tells an open page when the log is another than the page was made of, by server-sent events. That is
+// one query of a few events each two seconds.
 func (q *request) changes() error {
+	if q.r.Method != http.MethodGet {
+		return nil
+	}
+	if q.open.Add(1) > liveMost {
+		q.open.Add(-1)
+		return &requestError{http.StatusServiceUnavailable, "Too many pages are open."}
+	}
+	defer q.open.Add(-1)
 	flush := http.NewResponseController(q.w)
 	_ = flush.SetWriteDeadline(time.Time{}) // where the server has one for pages; not all can
 	q.w.Header().Set("Content-Type", "text/event-stream")
@@ -27,30 +55,23 @@ func (q *request) changes() error {
 	defer cancel()
 	tick := time.NewTicker(liveEvery)
 	defer tick.Stop()
-	last, first := "", true
+	said := ""
 	for {
-		now, word := last, ""
-		err := q.m.look(ctx, func(r driver.Reader) error {
-			list, err := r.Newest("", 1)
-			if err == nil && len(list) > 0 {
-				now = string(list[0].Cursor)
-			}
-			return err
-		})
-		switch {
+		word := "here"
+		switch now, err := q.m.mark(ctx); {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			word = "event: away\ndata: 1\n\n"
-		case first:
-			word = "event: here\ndata: 1\n\n"
-		case now != last:
-			word = "event: changed\ndata: 1\n\n"
-		default:
-			word = ": still\n\n"
+			word = "away"
+		case now != q.r.URL.Query().Get("after"):
+			word = "changed"
 		}
-		first, last = first && err != nil, now
-		if _, err := fmt.Fprint(q.w, word); err != nil {
+		text := ": still\n\n"
+		if word != said {
+			text = "event: " + word + "\ndata: 1\n\n"
+		}
+		said = word
+		if _, err := fmt.Fprint(q.w, text); err != nil {
 			return nil //nolint:nilerr // the reader has gone
 		}
 		if err := flush.Flush(); err != nil {

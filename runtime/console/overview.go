@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"errors"
+	"net/http"
 	"time"
 
 	"github.com/fsmgen/fsmgen/runtime/audit"
@@ -95,6 +96,8 @@ type overviewPage struct {
 	Many    bool // Outbox is a bound
 	Lag     driver.Lag
 	Health  audit.Health
+	Store   string // why the store takes no more writes
+	NoLog   string // why the log is not shown
 	Recent  []event
 	Hour    *span
 	Picture picture
@@ -103,6 +106,9 @@ type overviewPage struct {
 func (q *request) overview() error {
 	p := &overviewPage{Hour: &span{Name: "last hour", Length: time.Hour}, Health: q.m.health()}
 	now := q.m.now()
+	if p.Health.Store != nil {
+		p.Store = q.problem(p.Health.Store)
+	}
 	if err := q.m.look(q.r.Context(), func(r driver.Reader) (err error) {
 		if p.States, err = q.m.counts(r, true); err != nil {
 			return err
@@ -120,23 +126,30 @@ func (q *request) overview() error {
 		if p.Lag, err = r.Lag(); err != nil {
 			return err
 		}
-		recent, err := r.Newest("", 15)
-		if err != nil {
-			return err
+		if err := q.recent(r, now, p); err != nil {
+			if errors.Is(err, context.DeadlineExceeded) || q.r.Context().Err() != nil {
+				return err
+			}
+			p.NoLog = q.problem(err) // an event that cannot be read; the rest of the page can
 		}
-		p.Recent = nil
-		for i := range recent {
-			p.Recent = append(p.Recent, q.event(&recent[i].Event))
-		}
-		hour := *p.Hour
-		hour.Moves, hour.States, hour.Looked, hour.Created = nil, nil, 0, 0
-		p.Hour = &hour
-		return q.spans(r, now, overviewEvents, []*span{p.Hour})
+		return nil
 	}); err != nil {
 		return err
 	}
 	p.Picture = drawn(q.m.picture, p.States)
 	return q.show("overview", q.m.schema.Machine, p)
+}
+
+// recent reads the end of the log for the overview.
+func (q *request) recent(r driver.Reader, now time.Time, p *overviewPage) error {
+	recent, err := r.Newest("", 15)
+	if err != nil {
+		return err
+	}
+	for i := range recent {
+		p.Recent = append(p.Recent, q.event(&recent[i].Event))
+	}
+	return q.spans(r, now, overviewEvents, []*span{p.Hour})
 }
 
 // logPage is a part of the log of all records, the newest first.
@@ -163,6 +176,7 @@ func (q *request) log() error {
 	for i := range list {
 		p.Events = append(p.Events, q.event(&list[i].Event))
 	}
+	q.quiet = !p.Newest
 	return q.show("log", q.m.schema.Machine+": log", p)
 }
 
@@ -181,6 +195,11 @@ const auditMost = 200 // findings on a page
 func (q *request) audit() error {
 	p := &auditPage{Health: q.m.health(), Ran: q.r.URL.Query().Get("run") != ""}
 	if p.Ran {
+		if !q.m.auditing.TryLock() {
+			return &requestError{http.StatusServiceUnavailable, "Somebody else audits this machine now. Try again in a minute."}
+		}
+		defer q.m.auditing.Unlock()
+		_ = http.NewResponseController(q.w).SetWriteDeadline(time.Now().Add(2 * auditTime)) // not all servers can
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(q.r.Context(), auditTime)
 		defer cancel()
@@ -196,6 +215,7 @@ func (q *request) audit() error {
 				p.More = true
 				break
 			}
+			f.Message = q.said(f.Message)
 			p.Findings = append(p.Findings, f)
 		}
 		p.Took, p.Health = time.Since(began), q.m.health()

@@ -35,7 +35,7 @@ func (a asset) serve(w http.ResponseWriter, _ *http.Request) {
 }
 
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"stamp": stamp, "length": length, "bounded": bounded, "query": url.QueryEscape, "group": func(n int) string { return group(int64(n)) },
+	"stamp": stamp, "length": length, "bounded": bounded, "group": func(n int) string { return group(int64(n)) },
 	"iso": func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
 }).ParseFS(pageFiles, "pages/*.html"))
 
@@ -51,7 +51,8 @@ type frame struct {
 	Audit   bool
 	Here    string // the page's name
 	Now     time.Time
-	Live    bool
+	Mark    string // of the end of the log, where the page is told when that changes
+	Quiet   bool   // the page is only told: it shows a part of the past, or costs much
 	Body    any
 }
 
@@ -60,7 +61,8 @@ func (q *request) show(name, title string, body any) error {
 	f := frame{Title: title, Root: "./", Viewer: q.v.Name, Here: name, Now: q.o.Now(), Body: body}
 	if q.m != nil {
 		f.Root, f.Place, f.Machine, f.Entity = "../../", q.m.place, q.m.schema.Machine, q.m.schema.Entity
-		f.Outbox, f.Audit, f.Live = !q.m.schema.NoOutbox, q.v.may(q.m, Audit), name != "audit"
+		f.Outbox, f.Audit = !q.m.schema.NoOutbox, q.v.may(q.m, Audit)
+		f.Mark, f.Quiet = q.mark, q.quiet
 	}
 	return q.write(http.StatusOK, name, f)
 }

@@ -30,8 +30,11 @@ type recordPage struct {
 	Broken   string
 	Fields   []shown
 	Events   []event // the newest first
-	Earlier  bool    // there are earlier events than those
+	Before   int64   // where earlier events are: the last revision before those; 0: there are none
+	Notes    bool    // and at the first revision there are more events than fit
+	Newer    bool    // there are newer events than those
 	Outbox   []delivery
+	Cut      bool // not all of the outbox was looked at
 	Can      []offer
 	Links    []link
 }
@@ -48,7 +51,7 @@ type event struct {
 	Left       bool          // Stayed is known
 	Actor      shown
 	Reason     shown
-	Request    string
+	Request    shown
 	Labels     []shown
 	Inputs     []shown
 	Changes    []shown
@@ -72,7 +75,7 @@ type link struct{ Text, URL string }
 func (q *request) event(e *driver.Event) event {
 	v := event{
 		ID: e.ID, Rev: e.Rev, N: e.N, Operation: q.m.operation(e.Operation), Name: e.Name, To: q.m.schema.StateName(e.To), At: e.At,
-		Actor: q.text(ActorOf, e.Actor), Reason: q.text(ReasonOf, e.Reason), Request: e.RequestID, RecordOnly: e.RecordOnly(), Guard: e.Guard,
+		Actor: q.text(ActorOf, e.Actor), Reason: q.text(ReasonOf, e.Reason), Request: q.text(RequestOf, e.RequestID), RecordOnly: e.RecordOnly(), Guard: e.Guard,
 	}
 	if e.From != "" {
 		v.From = q.m.schema.StateName(e.From)
@@ -86,11 +89,7 @@ func (q *request) event(e *driver.Event) event {
 		v.Labels = append(v.Labels, s)
 	}
 	slices.SortFunc(v.Labels, func(a, b shown) int { return strings.Compare(a.Name, b.Name) })
-	stored := make([]string, len(q.m.schema.Columns))
-	for i := range stored {
-		stored[i] = q.m.schema.Columns[i].Stored
-	}
-	v.Inputs, v.Changes = q.members(e.Inputs, nil), q.members(e.Changes, stored)
+	v.Inputs, v.Changes = q.inputs(e), q.changed(e.Changes)
 	return v
 }
 
@@ -108,7 +107,7 @@ func (q *request) record() error {
 		p.At, p.Newest = n, false
 	}
 	var row driver.Row
-	var log []driver.Event
+	var log past
 	var asked []driver.Delivery
 	err := q.m.look(q.r.Context(), func(r driver.Reader) (err error) {
 		row, err = r.Row(id)
@@ -118,77 +117,100 @@ func (q *request) record() error {
 		if err != nil {
 			return err
 		}
-		// An image stands at revision 1 and at each 64th, so the fold begins at one of them.
-		from := int64(1)
-		if last := row.Rev; !p.Gone && last > recordEvents {
-			from = max(1, (last-recordEvents)/driver.ImageEvery*driver.ImageEvery)
+		last := row.Rev
+		if p.At > 0 {
+			last = p.At
 		}
-		if p.At > 0 && p.At < from {
-			from = max(1, (p.At-1)/driver.ImageEvery*driver.ImageEvery)
-		}
-		p.Earlier = from > 1
-		log = log[:0]
-		for e, err := range r.Events(id, from) {
-			var unreadable *driver.EventError
-			if errors.As(err, &unreadable) {
-				continue // the audit tells of it
-			}
-			if err != nil {
-				return err
-			}
-			if log = append(log, e); len(log) > 4*recordEvents {
-				break
-			}
-		}
-		if asked, err = waiting(r, q.m.now(), id); err != nil {
+		if log, err = pastOf(r, id, last, p.At > 0); err != nil {
 			return err
 		}
-		return nil
+		asked, p.Cut, err = waiting(r, q.m.now(), id)
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	if p.Gone && len(log) == 0 {
+	if p.Gone && len(log.events) == 0 {
 		return &requestError{404, fmt.Sprintf("%s has no record %q, and no log of one.", q.m.schema.Machine, id)}
 	}
 	if !p.Gone {
 		if err := q.m.load(&row); err != nil {
-			p.Broken = err.Error()
+			p.Broken = q.said(err.Error())
 		}
 		p.Rev = row.Rev
 	}
 	now := row
 	if p.At > 0 && p.At != row.Rev {
-		if now, err = q.fold(log, p.At); err != nil {
+		if now, err = q.fold(&log, p.At); err != nil {
 			return err
 		}
 	} else {
 		p.Newest = true
 	}
-	q.fill(p, &now, log)
+	p.Newer = log.newer
+	if log.earlier && len(log.events) > 0 {
+		p.Before = log.events[0].Rev - 1
+		p.Notes = p.Before == 0
+	}
+	q.fill(p, &now, log.events)
 	for i := range asked {
 		p.Outbox = append(p.Outbox, q.delivery(&asked[i]))
 	}
-	if p.Newest && !p.Gone {
+	if q.quiet = !p.Newest; p.Newest && !p.Gone {
 		p.Can = q.offers(&row)
 	}
 	return q.show("record", q.m.schema.Entity+" "+id, p)
 }
 
-// fold returns the record as it was at a revision.
-func (q *request) fold(log []driver.Event, at int64) (driver.Row, error) {
-	var until []driver.Event
-	for i := range log {
-		if log[i].Rev <= at {
-			until = append(until, log[i])
+// past is a part of a record's log.
+type past struct {
+	events  []driver.Event // the newest of the part, the oldest first
+	folds   []driver.Event // from an event with the whole record on
+	earlier bool           // there are events before these
+	newer   bool           // and behind them
+}
+
+// pastOf reads the log of a record up to a revision, or, where that is its last one, to its end. It begins early enough for
+// recordEvents steps, at an event that has the whole record.
+func pastOf(r driver.Reader, id string, last int64, until bool) (p past, err error) {
+	from := max(1, (last-recordEvents)/driver.ImageEvery*driver.ImageEvery)
+	p.earlier = from > 1
+	for e, err := range r.Events(id, from) {
+		var unreadable *driver.EventError
+		if errors.As(err, &unreadable) {
+			continue // the audit tells of it
+		}
+		if err != nil {
+			return p, err
+		}
+		if until && e.Rev > last {
+			p.newer = true
+			break
+		}
+		if !e.Image.IsZero() {
+			p.folds = p.folds[:0]
+		}
+		if e.N == 0 {
+			p.folds = append(p.folds, e)
+		}
+		if p.events = append(p.events, e); len(p.events) >= 2*recordEvents {
+			p.events, p.earlier = slices.Delete(p.events, 0, recordEvents), true
 		}
 	}
-	if len(until) == 0 || until[len(until)-1].Rev != at {
+	if n := len(p.events) - recordEvents; n > 0 {
+		p.events, p.earlier = p.events[n:], true
+	}
+	return p, nil
+}
+
+// fold returns the record as it was at a revision.
+func (q *request) fold(p *past, at int64) (driver.Row, error) {
+	if len(p.folds) == 0 || p.folds[len(p.folds)-1].Rev != at {
 		return driver.Row{}, &requestError{404, fmt.Sprintf("The record has no revision %d.", at)}
 	}
-	row, err := driver.FoldRow(q.m.schema, until)
+	row, err := driver.FoldRow(q.m.schema, p.folds)
 	if err != nil {
-		return row, &requestError{409, fmt.Sprintf("Revision %d cannot be read from the log: %v.", at, err)}
+		return row, &requestError{409, fmt.Sprintf("Revision %d cannot be read from the log: %s.", at, q.said(err.Error()))}
 	}
 	return row, nil
 }
@@ -218,13 +240,12 @@ func (q *request) fill(p *recordPage, row *driver.Row, log []driver.Event) {
 		if e.Rev <= p.At {
 			p.Since = entered
 		}
-		request = e.RequestID
+		if request = ""; q.showing(RequestOf) == Whole {
+			request = e.RequestID
+		}
 		p.Events = append(p.Events, v)
 	}
 	slices.Reverse(p.Events)
-	if len(p.Events) > recordEvents {
-		p.Events, p.Earlier = p.Events[:recordEvents], true
-	}
 	for _, l := range q.o.Links {
 		p.Links = append(p.Links, link{l.Text, strings.NewReplacer("{machine}", url.QueryEscape(q.m.schema.Machine),
 			"{id}", url.QueryEscape(p.ID), "{request}", url.QueryEscape(request)).Replace(l.URL)})
@@ -257,7 +278,7 @@ func (q *request) offers(row *driver.Row) (list []offer) {
 			o.Who = "an operator"
 		}
 		for _, t := range s.triggers {
-			if due := dueAt(q.m.schema, row, &t); o.Leads && !due.IsZero() {
+			if due := dueAt(q.m.schema, row, &t); o.Leads && !due.IsZero() && q.shows(&t) {
 				o.When = stamp(due)
 			}
 		}

@@ -2,6 +2,9 @@ package console
 
 import (
 	"net/http"
+	"net/url"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Viewer is who makes a request.
@@ -37,19 +40,21 @@ type route struct {
 	path string
 	do   string // the right that it takes; empty: it shows what the viewer may see
 	page func(*request) error
+	live bool // an open page is told when the log has changed
 }
 
 var routes = []route{
-	{"/{$}", "", (*request).home},
-	{"/{place}/{machine}/{$}", See, (*request).overview},
-	{"/{place}/{machine}/records", See, (*request).records},
-	{"/{place}/{machine}/record", See, (*request).record},
-	{"/{place}/{machine}/late", See, (*request).late},
-	{"/{place}/{machine}/outbox", See, (*request).outbox},
-	{"/{place}/{machine}/times", See, (*request).times},
-	{"/{place}/{machine}/log", See, (*request).log},
-	{"/{place}/{machine}/audit", Audit, (*request).audit},
-	{"/{place}/{machine}/changes", See, (*request).changes},
+	{"/{$}", "", (*request).home, false},
+	{"/{place}/{machine}", See, (*request).machine, false},
+	{"/{place}/{machine}/{$}", See, (*request).overview, true},
+	{"/{place}/{machine}/records", See, (*request).records, true},
+	{"/{place}/{machine}/record", See, (*request).record, true},
+	{"/{place}/{machine}/late", See, (*request).late, true},
+	{"/{place}/{machine}/outbox", See, (*request).outbox, true},
+	{"/{place}/{machine}/times", See, (*request).times, true},
+	{"/{place}/{machine}/log", See, (*request).log, true},
+	{"/{place}/{machine}/audit", Audit, (*request).audit, false},
+	{"/{place}/{machine}/changes", See, (*request).changes, false},
 }
 
 // request is one request of somebody who may make it.
@@ -59,6 +64,9 @@ type request struct {
 	r *http.Request
 	v Viewer
 	m *Machine // nil: the request is about no machine
+
+	mark  string // of the end of the log before the page was made
+	quiet bool   // the page does not load itself again
 }
 
 // guarded lets only those ask who may. A machine that a viewer may not see is not there for them.
@@ -69,6 +77,14 @@ func (h *Handler) guarded(of route) http.HandlerFunc {
 		if err != nil {
 			q.fail(http.StatusUnauthorized, err.Error())
 			return
+		}
+		for _, values := range r.URL.Query() {
+			for _, text := range values {
+				if err := driver.CheckText(text); err != nil {
+					q.fail(http.StatusBadRequest, "The address cannot be read: "+err.Error()+".")
+					return
+				}
+			}
 		}
 		if of.do != "" {
 			q.m = h.url[r.PathValue("place")+"/"+r.PathValue("machine")]
@@ -86,8 +102,20 @@ func (h *Handler) guarded(of route) http.HandlerFunc {
 				return
 			}
 		}
+		if q.m != nil && of.live {
+			if q.mark, err = q.m.mark(r.Context()); err != nil {
+				q.mark = "" // the page says what is wrong
+			}
+		}
 		if err := of.page(q); err != nil {
 			q.fail(statusOf(err), h.problem(err))
 		}
 	}
+}
+
+// machine leads to the overview, wherever the console is mounted.
+func (q *request) machine() error {
+	q.w.Header().Set("Location", url.PathEscape(q.m.schema.Machine)+"/")
+	q.w.WriteHeader(http.StatusTemporaryRedirect)
+	return nil
 }

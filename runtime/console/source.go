@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"sync"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -26,21 +27,24 @@ const (
 	batch     = 500     // events that are read at once
 )
 
+var placeName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
 var colour = regexp.MustCompile(`^(#[0-9a-fA-F]{3}([0-9a-fA-F]{3})?)?$`)
 
 // Machine is a machine that a console shows.
 type Machine struct {
-	place   Place
-	schema  *driver.Schema
-	table   driver.Table
-	bell    *driver.Bell
-	steps   []step
-	picture string
-	now     func() time.Time
-	load    func(*driver.Row) error // why a record breaks a rule; nil: it breaks none
-	audit   func(context.Context) iter.Seq2[audit.Finding, error]
-	health  func() audit.Health
-	closed  error // why it cannot be shown; nil: it can
+	place    Place
+	schema   *driver.Schema
+	table    driver.Table
+	bell     *driver.Bell
+	steps    []step
+	picture  string
+	now      func() time.Time
+	load     func(*driver.Row) error // why a record breaks a rule; nil: it breaks none
+	audit    func(context.Context) iter.Seq2[audit.Finding, error]
+	health   func() audit.Health
+	auditing *sync.Mutex // one audit at a time
+	closed   error       // why it cannot be shown; nil: it can
 }
 
 // step is what the console knows of an operation.
@@ -50,6 +54,7 @@ type step struct {
 	by           fsmimpl.Actor
 	creates      bool
 	moves        []fsmimpl.Move
+	feeds        []fsmimpl.Feed
 	triggers     []fsmimpl.Trigger
 }
 
@@ -59,9 +64,11 @@ func Of[R any](p Place, m interface{ Core() *fsm.Machine[R] }) Machine {
 	core := m.Core()
 	e := core.Engine()
 	c := Machine{
-		place: p, schema: e.Schema, table: e.Table, bell: e.Store.Bell(), now: e.Now,
-		load:   func(row *driver.Row) error { _, err := e.Load(row); return err },
-		audit:  func(ctx context.Context) iter.Seq2[audit.Finding, error] { return audit.Run(ctx, core) },
+		place: p, schema: e.Schema, auditing: new(sync.Mutex), table: e.Table, bell: e.Store.Bell(), now: e.Now,
+		load: func(row *driver.Row) error { _, err := e.Load(row); return err },
+		audit: func(ctx context.Context) iter.Seq2[audit.Finding, error] {
+			return audit.RunWith(ctx, core, audit.Options[R]{Apart: true})
+		},
 		health: func() audit.Health { return audit.HealthOf(core) },
 	}
 	if drawn, ok := m.(interface{ Picture() string }); ok {
@@ -69,7 +76,7 @@ func Of[R any](p Place, m interface{ Core() *fsm.Machine[R] }) Machine {
 	}
 	for _, o := range e.Descriptor.Operations {
 		c.steps = append(c.steps, step{
-			name: o.Name, stored: o.Stored, from: o.From, by: o.By, creates: o.Creates, moves: o.Moves, triggers: o.Triggers,
+			name: o.Name, stored: o.Stored, from: o.From, by: o.By, creates: o.Creates, moves: o.Moves, feeds: o.Feeds, triggers: o.Triggers,
 		})
 	}
 	return c

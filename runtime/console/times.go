@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -42,6 +43,9 @@ type stay struct {
 	d       time.Duration
 	atLeast bool
 }
+
+// slack is by how much events of the log may stand in another order than their times.
+const slack = time.Minute
 
 // spans reads the log from its end for what happened within the lengths, of which the last is the longest. Beyond it
 // the log is read for when records entered the states that they left, as long as the bound allows.
@@ -127,20 +131,22 @@ func (q *request) spans(r driver.Reader, now time.Time, most int, list []*span) 
 	return nil
 }
 
-// timesOf sums up how long records were in a state.
+// timesOf sums up how long records were in a state. Of some only a least time is known: a figure that they may
+// make greater says "more than".
 func timesOf(state string, list []stay) stateTime {
-	slices.SortFunc(list, func(a, b stay) int { // what lasted at least so long may have lasted longer than all others
+	least := slices.SortedFunc(slices.Values(list), func(a, b stay) int { return cmp.Compare(a.d, b.d) })
+	most := slices.SortedFunc(slices.Values(list), func(a, b stay) int {
 		if a.atLeast != b.atLeast {
 			return map[bool]int{true: 1, false: -1}[a.atLeast]
 		}
 		return cmp.Compare(a.d, b.d)
 	})
 	at := func(part float64) string {
-		s := list[min(len(list)-1, int(part*float64(len(list))))]
-		if s.atLeast {
-			return "more than " + length(s.d)
+		i := max(0, int(math.Ceil(part*float64(len(list))))-1)
+		if most[i].atLeast || most[i].d != least[i].d {
+			return "more than " + length(least[i].d)
 		}
-		return length(s.d)
+		return length(least[i].d)
 	}
 	t := stateTime{State: state, Left: len(list), Half: at(0.5), Most: at(0.95), Longest: at(1)}
 	for _, s := range list {
@@ -158,5 +164,6 @@ func (q *request) times() error {
 	}); err != nil {
 		return err
 	}
+	q.quiet = true
 	return q.show("times", q.m.schema.Machine+": times", list)
 }

@@ -2,8 +2,10 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -51,8 +53,8 @@ func (q *request) value(name string, v any) shown {
 	return q.hide(s)
 }
 
-// raw shows a value of an event.
-func (q *request) raw(name string, raw json.RawMessage) shown {
+// raw shows a value of an event, which may go into fields.
+func (q *request) raw(name string, raw json.RawMessage, fields ...string) shown {
 	s := shown{Name: name}
 	var text string
 	switch {
@@ -61,13 +63,13 @@ func (q *request) raw(name string, raw json.RawMessage) shown {
 		return s
 	case json.Unmarshal(raw, &text) == nil:
 		s.Text = text
-		if i := q.m.schema.Column(name); i >= 0 && q.m.schema.Columns[i].Kind == driver.KindTime {
+		if c := q.m.column(name); c != nil && c.Kind == driver.KindTime {
 			s.Time, _ = time.Parse(time.RFC3339Nano, text)
 		}
 	default:
 		s.Text = string(raw)
 	}
-	return q.hide(s)
+	return q.hide(s, fields...)
 }
 
 // text shows what is said beside a call: actor, reason, labels, problem.
@@ -78,9 +80,13 @@ func (q *request) text(name, text string) shown {
 	return q.hide(shown{Name: name, Text: text})
 }
 
-// hide leaves of a value what may be shown.
-func (q *request) hide(s shown) shown {
-	switch q.showing(s.Name) {
+// hide leaves of a value what may be shown. The fields that it goes into, too, say how much that is.
+func (q *request) hide(s shown, fields ...string) shown {
+	how := q.showing(s.Name)
+	for _, name := range fields {
+		how = max(how, q.showing(name))
+	}
+	switch how {
 	case Hidden:
 		return shown{Name: s.Name, Text: "hidden", Cut: true}
 	case Short:
@@ -99,36 +105,62 @@ func (q *request) hide(s shown) shown {
 	return s
 }
 
-// members shows the members of an object of an event: those that are named first, in that order.
-func (q *request) members(j driver.JSON, first []string) (list []shown) {
+// changed shows the changed fields of an event, in the order of the machine.
+func (q *request) changed(j driver.JSON) []shown {
+	return q.members(j, func(stored string) (string, []string, int) {
+		if i := q.m.schema.Column(stored); i >= 0 {
+			return q.m.schema.Columns[i].Name, nil, i
+		}
+		return stored, nil, len(q.m.schema.Columns)
+	})
+}
+
+// inputs shows the inputs of an event.
+func (q *request) inputs(e *driver.Event) []shown {
+	fed := map[string][]string{}
+	for i := range q.m.steps {
+		for _, f := range q.m.steps[i].feeds {
+			if i2 := q.m.schema.Column(f.Column); i2 >= 0 && q.m.steps[i].stored == e.Operation {
+				fed[f.Input] = append(fed[f.Input], q.m.schema.Columns[i2].Name)
+			}
+		}
+	}
+	return q.members(e.Inputs, func(name string) (string, []string, int) { return name, fed[name], 0 })
+}
+
+// members shows the members of an object of an event. known says how one is named, into which fields it goes, and
+// where it stands.
+func (q *request) members(j driver.JSON, known func(string) (name string, fields []string, place int)) (list []shown) {
 	if j.IsZero() {
 		return nil
 	}
 	members, err := j.Members()
 	if err != nil {
-		return []shown{{Name: "(unreadable)", Text: err.Error()}}
+		return []shown{{Name: "(unreadable)", Text: q.said(err.Error())}}
 	}
-	var names []string
-	for _, name := range first {
-		if _, ok := members[name]; ok {
-			names = append(names, name)
-		}
-	}
-	var rest []string
-	for name := range members {
-		if !slices.Contains(names, name) {
-			rest = append(rest, name)
-		}
-	}
-	slices.Sort(rest)
-	for _, name := range append(names, rest...) {
-		s := q.raw(name, members[name])
-		if i := q.m.schema.Column(name); i >= 0 && len(first) > 0 {
-			s.Name = q.m.schema.Columns[i].Name
-		}
-		list = append(list, s)
+	names := slices.SortedFunc(maps.Keys(members), func(a, b string) int {
+		_, _, x := known(a)
+		_, _, y := known(b)
+		return cmp.Or(cmp.Compare(x, y), cmp.Compare(a, b))
+	})
+	for _, stored := range names {
+		name, fields, _ := known(stored)
+		list = append(list, q.raw(name, members[stored], fields...))
 	}
 	return list
+}
+
+// said is a text that may name values of any field: it is shown where all are.
+func (q *request) said(text string) string {
+	if text == "" {
+		return ""
+	}
+	for _, c := range q.m.schema.Columns {
+		if q.showing(c.Name) != Whole {
+			return "(what it says is not shown: it may hold values that are not)"
+		}
+	}
+	return text
 }
 
 // stamp writes a time, with its zone.

@@ -32,7 +32,7 @@ const using = () => document.activeElement !== document.body || !document.getSel
 
 // renew loads the page again, at most once in five seconds. It keeps the place of the scroll bar.
 const renew = () => {
-  if (using()) {
+  if (using() || "quiet" in document.body.dataset) {
     said("Something has changed since; load the page again to see it.", true);
     return;
   }
@@ -46,7 +46,12 @@ const listen = () => {
   source.addEventListener("here", () => said("Live.", false));
   source.addEventListener("changed", renew);
   source.addEventListener("away", () => said("The database does not answer; this is old.", true));
-  source.onerror = () => said("The console does not answer; this is old.", true);
+  source.onerror = () => {
+    said("The console does not answer; this is old.", true);
+    if (source?.readyState !== EventSource.CLOSED) return;
+    rest(); // it does not try again by itself
+    setTimeout(listen, 10000);
+  };
 };
 const rest = () => {
   source?.close();
