@@ -66,26 +66,20 @@ func (p *postgres) catalog(ctx context.Context, q querier, t *table) (map[string
 			CASE WHEN tgrelid IN (SELECT relation FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted AND relation IS NOT NULL AND pid <> pg_backend_pid()) THEN '' -- it would wait
 				ELSE pg_get_triggerdef(pg_trigger.oid) END FROM pg_trigger JOIN pg_class ON tgrelid = pg_class.oid
 		WHERE relnamespace = ` + p.namespace() + ` AND NOT tgisinternal AND relname LIKE $1`
-	rows, err := q.query(ctx, functions+` `+triggers+`
+	have := map[string]string{}
+	err := q.query(ctx, func(rows Rows) error {
+		var kind, name, text string
+		err := rows.Scan(&kind, &name, &text)
+		have[kind+" "+name] = text
+		return err
+	}, functions+` `+triggers+`
 		UNION ALL SELECT CASE relkind WHEN 'i' THEN 'index' WHEN 'v' THEN 'view' WHEN 'r' THEN 'table' WHEN 'p' THEN 'table' ELSE 'relation' END, relname::text,
 			coalesce((SELECT x.indrelid::regclass::text || E'\n' || CASE WHEN NOT x.indisvalid THEN 'INVALID'
 				WHEN x.indrelid IN (SELECT relation FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted AND relation IS NOT NULL AND pid <> pg_backend_pid()) THEN '' -- it would wait
 				ELSE pg_get_indexdef(x.indexrelid) END FROM pg_index AS x WHERE x.indexrelid = pg_class.oid), '')
 		FROM pg_class WHERE relnamespace = `+p.namespace()+` AND (relname LIKE $1 OR relname = 'fsm_meta') `+p.comments(),
 		likeForm.Replace(t.schema.Table)+"%")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	have := map[string]string{}
-	for rows.Next() {
-		var kind, name, text string
-		if err := rows.Scan(&kind, &name, &text); err != nil {
-			return nil, err
-		}
-		have[kind+" "+name] = text
-	}
-	return have, rows.Err()
+	return have, err
 }
 
 // compare returns the statements that make one wanted object, and adds to last what is to
