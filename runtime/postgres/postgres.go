@@ -180,6 +180,8 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*sqlstore.Store, err
 	var each []stdlib.OptionOpenDB // of the connections, those that come later too
 	if !o.pooler {
 		each = append(each, stdlib.OptionAfterConnect(direct))
+	}
+	if config.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement { // else statements are not to be kept prepared
 		o.store = append(o.store, sqlstore.WithNative(nativeOf))
 	}
 	db := stdlib.OpenDB(*config, each...)

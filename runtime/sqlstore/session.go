@@ -37,13 +37,14 @@ type session struct {
 	// stmts is nil with a server: its driver keeps statements prepared itself,
 	// and closing ours would be a round trip to a server that may be gone.
 	stmts  map[string]*sql.Stmt
-	native Querier // of the connection; nil: all statements go through database/sql
-	limit  limit   // of its statements
-	others others  // what is known of other writers
-	waited string  // how long the connection was opened to wait by itself
-	turns  *turns  // nil: it is not its turn
-	lost   bool    // it is in a transaction that could not be taken back
-	cut    bool    // its caller has ended it, and the server did not
+	native Querier    // of the connection; nil: all statements go through database/sql
+	entry  sync.Mutex // see byDriver
+	limit  limit      // of its statements
+	others others     // what is known of other writers
+	waited string     // how long the connection was opened to wait by itself
+	turns  *turns     // nil: it is not its turn
+	lost   bool       // it is in a transaction that could not be taken back
+	cut    bool       // its caller has ended it, and the server did not
 }
 
 // maxStatements bounds what one session keeps prepared; the number of texts
@@ -89,7 +90,7 @@ func (s *session) query(ctx context.Context, each func(Rows) error, text string,
 
 func (s *session) tryExec(ctx context.Context, text string, args ...any) (sql.Result, error) {
 	if s.native != nil {
-		n, err := s.byDriver(ctx, false, nil, text, args)
+		n, err := s.byDriver(ctx, nil, nil, text, args)
 		return sqldriver.RowsAffected(n), err
 	}
 	ctx, done := s.limit.bound(ctx)
@@ -107,7 +108,7 @@ func (s *session) tryExec(ctx context.Context, text string, args ...any) (sql.Re
 // tryQuery is one try at a query. began says that there are rows, or were.
 func (s *session) tryQuery(ctx context.Context, each func(Rows) error, text string, args ...any) (began bool, err error) {
 	if s.native != nil {
-		_, err = s.byDriver(ctx, false, each, text, args)
+		_, err = s.byDriver(ctx, nil, each, text, args)
 		return true, err
 	}
 	ctx, done := s.limit.bound(ctx)
@@ -151,11 +152,11 @@ func (s *session) close(broken bool) {
 // within returns what runs statements in a transaction of this session. With a
 // server it is the transaction itself: when a connection is lost, database/sql
 // closes a Conn whose statement failed, and would wait forever for the open
-// transaction to end.
-func (s *session) within(tx *sql.Tx) querier {
+// transaction to end. The transaction lives as long as alive.
+func (s *session) within(tx *sql.Tx, alive context.Context) querier {
 	switch {
 	case s.native != nil:
-		return nativeTx{s}
+		return nativeTx{s, alive}
 	case s.stmts == nil:
 		return txQuerier{tx, s.limit}
 	}
