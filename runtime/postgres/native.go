@@ -58,7 +58,9 @@ func nativeOf(conn any) sqlstore.Querier {
 func (n *native) Ended() bool { return idleNow(n.conn) }
 
 // Run runs a statement. One that the server has not as it was prepared has done nothing: it is prepared again.
-func (n *native) Run(ctx context.Context, limit time.Duration, each func(sqlstore.Rows) error, text string, args ...any) (count int64, err error) {
+func (n *native) Run(
+	ctx context.Context, limit time.Duration, each func(sqlstore.Rows) error, text string, args ...any,
+) (count int64, err error) {
 	if limit > 0 { // cheaper than a context, which pgx makes the same of
 		_ = n.conn.PgConn().Conn().SetDeadline(time.Now().Add(limit)) // a connection that is closed is told below
 		defer func() {

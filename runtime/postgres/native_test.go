@@ -73,7 +73,8 @@ func TestNativeValues(t *testing.T) {
 		var absent sql.NullString
 		n, err := s.q.Run(t.Context(), 0, func(row sqlstore.Rows) error {
 			return row.Scan(&text, &empty, &number, &truth, &when, &object, &absent, &any1, &any2, &any3, &any4, &any5)
-		}, `SELECT $1::text, $2::text, $3::bigint, $4::boolean, $5::timestamptz, $6::json, $7::text, $3::bigint, $4::boolean, $5::timestamptz, $6::json, $7::text`,
+		}, `SELECT $1::text, $2::text, $3::bigint, $4::boolean, $5::timestamptz, $6::json, $7::text,
+			$3::bigint, $4::boolean, $5::timestamptz, $6::json, $7::text`,
 			long, "", int64(-7), true, at, `{"a": 1}`, nil)
 		if err != nil || n != 1 {
 			t.Fatal(n, err)
@@ -103,7 +104,8 @@ func TestNativeStops(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, pgtest.DSN(t))
 	mine := errors.New("mine")
-	if _, err := s.q.Run(t.Context(), 0, func(sqlstore.Rows) error { return mine }, `SELECT g::text FROM generate_series(1, $1::bigint) AS g`, int64(1000)); !errors.Is(err, mine) {
+	stop := func(sqlstore.Rows) error { return mine }
+	if _, err := s.q.Run(t.Context(), 0, stop, `SELECT g::text FROM generate_series(1, $1::bigint) AS g`, int64(1000)); !errors.Is(err, mine) {
 		t.Errorf("got %v, want the caller's error", err)
 	}
 	if _, err := s.texts(`SELECT (1 / ($1::bigint - g))::text FROM generate_series(1, 5) AS g`, int64(3)); err == nil {

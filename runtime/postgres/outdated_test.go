@@ -47,7 +47,8 @@ func TestMigrationBesidePrepared(t *testing.T) {
 		if err != nil || len(outs) != 1 {
 			t.Fatalf("hold %s: %d, %v", id, len(outs), err)
 		}
-		if _, err = m.Apply(ctx, outs[0], storetest.Touch(storetest.Meta{Actor: "w", RequestID: "touch " + id}, time.Now().Add(2*time.Hour))); err != nil {
+		touch := storetest.Touch(storetest.Meta{Actor: "w", RequestID: "touch " + id}, time.Now().Add(2*time.Hour))
+		if _, err = m.Apply(ctx, outs[0], touch); err != nil {
 			t.Fatalf("touch %s: %v", id, err)
 		}
 	}
