@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// WithNative makes the sessions run their statements by the driver itself, which database/sql has no way
-// around to do: of returns what runs them on a connection of the driver, or nil. Connections and transactions
-// stay those of database/sql, so an effect or a caller has a *sql.Tx in which the store's statements run too.
+// WithNative makes sessions run their statements by the driver itself, past database/sql, which takes less memory.
+// of returns what runs them on a connection of the driver, or nil. Connections and transactions stay those of
+// database/sql, so an effect has a *sql.Tx, in which the store's statements run too.
 func WithNative(of func(conn any) Querier) Option { return func(o *options) { o.native = of } }
 
 // byDriver runs a statement by the driver itself, while database/sql leaves the connection alone. In a
