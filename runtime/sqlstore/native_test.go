@@ -43,7 +43,7 @@ func TestStatementsByDriver(t *testing.T) {
 	t.Parallel()
 	s, d := drivenSession(t)
 	alive, end := context.WithCancel(t.Context())
-	for _, q := range []querier{s, s.within(nil, alive)} {
+	for _, q := range []querier{s, s.within(alive, nil)} {
 		res, err := q.exec(t.Context(), "UPDATE")
 		if err != nil {
 			t.Fatal(err)
@@ -58,7 +58,7 @@ func TestStatementsByDriver(t *testing.T) {
 	if d.ran != 4 || d.limit != time.Minute {
 		t.Errorf("%d statements with the limit %s; want 4 with %s", d.ran, d.limit, time.Minute)
 	}
-	tx := s.within(nil, alive)
+	tx := s.within(alive, nil)
 	d.ended = true
 	if _, err := tx.exec(t.Context(), "UPDATE"); !errors.Is(err, sql.ErrTxDone) || d.ran != 4 {
 		t.Errorf("the transaction has ended: %v after %d statements; want %v", err, d.ran, sql.ErrTxDone)
@@ -83,14 +83,14 @@ func TestPanicByDriver(t *testing.T) {
 				t.Errorf("the panic was %v", p)
 			}
 		}()
-		_ = s.within(nil, t.Context()).query(t.Context(), func(Rows) error { panic("mine") }, "SELECT")
+		_ = s.within(t.Context(), nil).query(t.Context(), func(Rows) error { panic("mine") }, "SELECT")
 	}()
 	if _, err := s.exec(t.Context(), "UPDATE"); err != nil {
 		t.Errorf("after the panic: %v", err)
 	}
 	s.conn.Close()
 	for range 2 { // the first one must not keep the next out
-		if _, err := s.within(nil, t.Context()).exec(t.Context(), "UPDATE"); !errors.Is(err, sql.ErrConnDone) {
+		if _, err := s.within(t.Context(), nil).exec(t.Context(), "UPDATE"); !errors.Is(err, sql.ErrConnDone) {
 			t.Errorf("the connection is closed: %v", err)
 		}
 	}

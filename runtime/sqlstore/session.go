@@ -153,7 +153,7 @@ func (s *session) close(broken bool) {
 // server it is the transaction itself: when a connection is lost, database/sql
 // closes a Conn whose statement failed, and would wait forever for the open
 // transaction to end. The transaction lives as long as alive.
-func (s *session) within(tx *sql.Tx, alive context.Context) querier {
+func (s *session) within(alive context.Context, tx *sql.Tx) querier {
 	switch {
 	case s.native != nil:
 		return nativeTx{s, alive}

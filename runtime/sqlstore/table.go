@@ -396,7 +396,7 @@ func (t *table) once(ctx context.Context, at *spot, claim string, how mode, f fu
 		}
 		return t.fault("begin a transaction", err)
 	}
-	x := &txn{reader: reader{ctx: inside, t: t, q: s.within(tx, steady)}, tx: tx, mode: how}
+	x := &txn{reader: reader{ctx: inside, t: t, q: s.within(steady, tx)}, tx: tx, mode: how}
 	if t.dialect.writers() != 1 {
 		x.spot = at
 	}
