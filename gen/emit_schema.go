@@ -261,7 +261,7 @@ func (s *schemaText) fieldChecks(f *spec.Field) []sqlCheck {
 			add(fmt.Sprintf("is at most %d", *t.Max), fmt.Sprintf("%s <= %d", col, *t.Max))
 		}
 	case spec.KindDuration:
-		add(fmt.Sprintf("is from %s to %s", spanWords(*t.Min), spanWords(*t.Max)), fmt.Sprintf("%s BETWEEN %d AND %d", col, *t.Min, *t.Max))
+		add(fmt.Sprintf("is from %s to %s", spec.SpanText(*t.Min), spec.SpanText(*t.Max)), fmt.Sprintf("%s BETWEEN %d AND %d", col, *t.Min, *t.Max))
 	case spec.KindCounter:
 		if t.Max != nil {
 			add(fmt.Sprintf("is a count up to %d", *t.Max), fmt.Sprintf("%s BETWEEN 0 AND %d", col, *t.Max))

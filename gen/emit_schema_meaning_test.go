@@ -81,7 +81,7 @@ var lengthFacts = []string{
 	"h is present", "h == i", "h != 1ms", "i < h", "b >= 1ms", "i + h <= b", "h + i - 1ms > b", "i + 20m + 30m > h",
 	"k <= l + i", "k == l + 1ms", "k != l - h", "l + i >= k - 1ms", "k - l < i", "k - l == h - b", "l - k + i > 0s", "k + i - h < l",
 	"created_at + i <= l", "updated_at > k - h", "k - l + created_at >= l",
-	"i <= backoff 1ms to 5ms by c", "i > backoff h to b by c", "l < k + backoff 1s to 876000h by c", "h == backoff b to 4ms by c",
+	"i <= backoff 1ms to 5ms by c", "i > backoff h to b by c", "l < k + backoff 1s to 36500d by c", "h == backoff b to 4ms by c",
 	"b == backoff i to 4ms by c",
 }
 

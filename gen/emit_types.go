@@ -254,7 +254,7 @@ func inputNote(o *spec.Operation, in *spec.Input) string {
 		notes = append(notes, fmt.Sprintf("at least %d characters", *lo))
 	case in.Type.Kind == spec.KindDuration:
 		if *lo > 0 || *hi < spec.MaxSpan {
-			notes = append(notes, "from "+spanWords(*lo)+" to "+spanWords(*hi))
+			notes = append(notes, "from "+spec.SpanText(*lo)+" to "+spec.SpanText(*hi))
 		}
 	case lo != nil && hi != nil:
 		notes = append(notes, fmt.Sprintf("from %d to %d", *lo, *hi))

@@ -34,7 +34,7 @@ var kitNames = map[string]string{
 	"fsmimpl.CheckTime":   "checkTime", "fsmimpl.CheckOptionalTime": "checkOptionalTime",
 	"fsmimpl.CheckJSON": "checkJSON", "fsmimpl.CheckOptionalJSON": "checkOptionalJSON",
 	"fsmimpl.CutTime": "cutOptionalTime", "fsmimpl.InYears": "inYears",
-	"fsmimpl.CutDuration": "cutDuration", "fsmimpl.MaxDuration": "maxDuration", "fsmimpl.Backoff": "backoff",
+	"fsmimpl.CutLength": "cutLength", "fsmimpl.CutDuration": "cutDuration", "fsmimpl.MaxDuration": "maxDuration", "fsmimpl.Backoff": "backoff",
 	"fsmimpl.Micros": "microsOf", "fsmimpl.Length": "spanOf", "fsmimpl.OfMicros": "ofMicros",
 	"driver.Time": "cutTime", "driver.CheckID": "checkActor", "driver.CheckText": "checkCharacters", "driver.CheckSet": "checkSet",
 	"fsmcases.Package": "testedPackage", "fsmcases.Case": "testCase", "fsmcases.Check": "testCheck", "fsmcases.Call": "testCall",

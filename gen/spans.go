@@ -196,26 +196,18 @@ func (s scope) noLength(a spec.Assign) cond {
 // lengthOf checks the bounds of an input that is a length, and cuts it to what records hold.
 func (e *operationEmitter) lengthOf(in *spec.Input, name string, refuse func(string) *jen.Statement) {
 	lo, hi := inputBounds(e.o, in)
-	problem := "expected " + spanWords(*lo) + " to " + spanWords(*hi)
+	problem := "expected " + spec.SpanText(*lo) + " to " + spec.SpanText(*hi)
 	outside := func(value string) *jen.Statement {
 		x := plain(spec.KindDuration, nil, value)
 		return raw(or(compare(spec.Lt, x, e.n.span(*lo)), compare(spec.Gt, x, e.n.span(*hi))).String())
 	}
 	if !isOptional(in.Type) {
-		e.add(raw("%[1]s = %[1]s.Truncate(time.Microsecond)", name))
+		e.add(raw("%[1]s = %[2]s(%[1]s)", name, e.n.of("fsmimpl.CutLength")))
 		e.add(jen.If(outside(name)).Block(refuse(problem)))
 		return
 	}
 	e.add(raw("%s = %s(%s)", name, e.n.of("fsmimpl.CutDuration"), name))
 	e.add(jen.If(raw("value, ok := %s.Get()", name), raw("ok").Op("&&").Parens(outside("value"))).Block(refuse(problem)))
-}
-
-// spanWords writes a length for people.
-func spanWords(micros int64) string {
-	if micros == spec.MaxSpan {
-		return "876000h"
-	}
-	return spec.SpanText(micros)
 }
 
 // lasting lists the fields that are lengths.

@@ -125,8 +125,8 @@ func (m *Machine[R]) perform(ctx context.Context, d driver.Delivery, begin time.
 		m.release(ctx, d)
 		return false, err
 	}
-	m.ends.forget(d)
 	if job.obsolete {
+		m.ends.forget(d)
 		if err := m.settle(ctx, d, nil, ""); err != nil && !errors.Is(err, ErrOvertaken) {
 			return false, err
 		}
@@ -140,6 +140,9 @@ func (m *Machine[R]) perform(ctx context.Context, d driver.Delivery, begin time.
 		again, cause = m.inTime(ctx, d, job)
 	}
 	ends := job.err == nil && (job.effect.Spent(d.Attempts) || job.effect.Failed != "" && gives(cause))
+	if !ends { // it has given up no more
+		m.ends.forget(d)
+	}
 	if cause == nil {
 		err := m.settle(ctx, d, &job, "")
 		for wait := m.options.lease / 64; ends && unsaid(err) && wait < m.options.lease/2; wait *= 2 {
@@ -150,9 +153,11 @@ func (m *Machine[R]) perform(ctx context.Context, d driver.Delivery, begin time.
 			}
 		}
 		if err == nil {
+			m.ends.forget(d)
 			return true, nil
 		}
 		if errors.Is(err, ErrOvertaken) || errors.Is(err, ErrMovedOn) {
+			m.ends.forget(d)
 			return false, m.failure(d, err)
 		}
 		if ofStore(err) {
@@ -364,7 +369,11 @@ func (m *Machine[R]) settle(ctx context.Context, d driver.Delivery, job *deliver
 	requestID := systemID(next, d.Rev)
 	call := Observed{Operation: next.Name, ID: d.ID, RequestID: requestID, Actor: driver.SystemActor, Calls: 1}
 	_, err := m.rung(watched(ctx, m, call, func(ctx context.Context) (Outcome[R], error) {
-		return m.settleThen(ctx, d, job.op, next, requestID, problem)
+		out, err := m.settleThen(ctx, d, job.op, next, requestID, problem)
+		if problem != "" && ctx.Err() == nil { // before an observer is told
+			m.ends.note(d, err, m.now())
+		}
+		return out, err
 	}, seenOne))
 	return err
 }

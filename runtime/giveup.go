@@ -97,7 +97,6 @@ func (m *Machine[R]) giveUp(ctx context.Context, d driver.Delivery, begin time.T
 		m.release(ctx, d)
 		return ctx.Err()
 	}
-	m.ends.note(d, m.now())
 	cause = fmt.Errorf("%w; then %s failed, so the delivery stays: %w", gaveUp(cause), job.effect.Failed, err)
 	return m.postpone(ctx, d, m.dueAgain(d, begin), d.LastError, cause)
 }
@@ -141,7 +140,16 @@ type refusedEnd struct {
 // mostEnds is how many are remembered at most.
 const mostEnds = 10_000
 
-func (r *refusedEnds) note(d driver.Delivery, at time.Time) {
+// note remembers what became of the step under `failed`: it stays until the step is taken, or nobody
+// is to take it any more. An error of the store says nothing.
+func (r *refusedEnds) note(d driver.Delivery, err error, at time.Time) {
+	switch {
+	case err == nil, errors.Is(err, ErrMovedOn), errors.Is(err, ErrOvertaken):
+		r.forget(d)
+		return
+	case ofStore(err):
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.seen == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -28,6 +29,7 @@ type ending struct {
 	fails   error // of the effect
 	told    []string
 	run     func(context.Context) error // instead of fails
+	asked   func()                      // when the step is called
 }
 
 func newEnding(t *testing.T, store fsm.Store, attempts int, opts ...fsm.Option) *ending {
@@ -35,6 +37,9 @@ func newEnding(t *testing.T, store fsm.Store, attempts int, opts ...fsm.Option) 
 	x := &ending{t: t, store: store, now: start, fails: errLost}
 	open(t, store, storetest.Schema())
 	discard := func(problem string) fsmimpl.Call[storetest.Parcel] {
+		if x.asked != nil {
+			x.asked()
+		}
 		c := storetest.Discard()
 		c.Inputs = []driver.Input{{Name: "error", Value: problem, Kind: driver.KindString}}
 		if !x.refuses {
@@ -151,6 +156,34 @@ func TestFailedIsRefused(t *testing.T) {
 	}
 	if err := x.round(); err != nil || x.calls.Load() != 2 {
 		t.Errorf("afterwards: %v, %d calls", err, x.calls.Load())
+	}
+}
+
+// Health tells of a refusal when an observer is told, and goes on to while the step is called again.
+func TestRefusedEndIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	var x *ending
+	var observed, again []int64
+	refused := func() int64 { return audit.HealthOf(x.machine).Refused["carry"] }
+	x = newEnding(t, newStore(), 1, fsm.WithObserver(func(ctx context.Context, o fsm.Observed) (context.Context, func(fsm.Observation)) {
+		return ctx, func(fsm.Observation) {
+			if o.Operation == "discard" {
+				observed = append(observed, refused())
+			}
+		}
+	}))
+	x.asked = func() { again = append(again, refused()) }
+	for i := range 3 {
+		x.now, x.refuses = x.now.Add(time.Minute), i < 2
+		if _, err := x.Deliver(t.Context()); !errors.As(err, new(*fsm.GiveUpError)) {
+			t.Errorf("round %d: %v", i, err)
+		}
+	}
+	if want := []int64{1, 1, 0}; !slices.Equal(observed, want) {
+		t.Errorf("when the observer is told, health counts %d, want %d", observed, want)
+	}
+	if want := []int64{0, 1, 1}; !slices.Equal(again, want) {
+		t.Errorf("when the step is called, health counts %d, want %d", again, want)
 	}
 }
 

@@ -225,7 +225,7 @@ func (p *parser) parseValue(w word) astValue {
 	case len(ts) == 3 && words[0] == "now" && words[1] == "+" && unicode.IsDigit(rune(words[2][0])):
 		d, problem := parseDuration(words[2])
 		if problem != "" {
-			hint := cmp.Or(hintOfSpan(words[2]), "write e.g. `now + 60s`")
+			hint := cmp.Or(hintOfSpan(words[2]), "write e.g. `now + 1m`")
 			if strings.Trim(words[2], "0msh") == "" {
 				hint = "write `now`"
 			}
@@ -273,7 +273,7 @@ func (p *parser) parseValue(w word) astValue {
 		}
 		v.kind = ValueText
 	default:
-		hint := "write input or input.x, alone or with `or absent`, `or same`, `or default` or `or reject`, a field, actor, now, now + 60s, " +
+		hint := "write input or input.x, alone or with `or absent`, `or same`, `or default` or `or reject`, a field, actor, now, now + 1m, " +
 			"a length such as 5m, a number, a sum, true, false, a word of the enum or a text as \"'new'\""
 		fix := ""
 		switch {
@@ -556,7 +556,7 @@ func (p *parser) parseEnum(t *astType, w word) {
 			p.at(codeUnknownType, value, "write a word in quotes as in `open|'in-progress'`", "%s cannot be a word of an enum: %s", written, problem)
 			t.kind = 0
 		case !value.quoted && !wordForm.MatchString(name):
-			p.at(codeUnknownType, value, "an enum is two or more words of letters, digits and _ divided by |, e.g. `low|high`; put others in quotes, e.g. `'in-progress'`",
+			p.at(codeUnknownType, value, "an enum is two or more words of letters, digits and _ divided by |, e.g. `low|high`; put others in single quotes, e.g. `'in-progress'`",
 				"%q cannot be a word of an enum", name)
 			t.kind = 0
 		case !strings.ContainsFunc(name, func(c rune) bool { return c < utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsDigit(c)) }):

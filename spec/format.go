@@ -11,9 +11,10 @@ const formatWidth = 110
 
 // Format prints a specification in the canonical form: two spaces of
 // indentation, quotes only where they are needed, one space around the signs
-// of a fact, lists in brackets where they fit, an empty line around each
-// section, comments at the end of lines in one column. The order of keys, and
-// whether a mapping stands in brackets, are the author's.
+// of a fact, lengths of time in their largest unit, lists in brackets where
+// they fit, an empty line around each section, comments at the end of lines in
+// one column. The order of keys, and whether a mapping stands in brackets, are
+// the author's.
 //
 // Comments stay with their keys; brackets with comments inside are opened. The
 // result means the same (its Hash is the same) and does not change when it is
@@ -45,6 +46,7 @@ func Format(file string, src []byte) ([]byte, Diagnostics) {
 // not mean the same or not have all comments.
 func printTree(root *node, src []byte) ([]byte, bool) {
 	said := readComments(root, src)
+	writeLengths(root, nil)
 	p := &printer{}
 	p.comment(0, root.head)
 	p.mapping(root, 0, nil)
@@ -73,6 +75,30 @@ func sameTree(a, b *node, path []string) bool {
 	return true
 }
 
+// writeLengths writes the lengths of time in facts, values, triggers and types in their largest unit.
+func writeLengths(n *node, path []string) {
+	if n.kind == scalarNode && isFolded(path) {
+		n.text = largestUnits(n.text)
+	}
+	for _, item := range n.items {
+		writeLengths(item, path)
+	}
+	for _, e := range n.pairs {
+		writeLengths(e.value, append(path[:len(path):len(path)], e.key.text))
+	}
+	if len(path) == 2 && path[0] == "fields" {
+		value := func(key string) *node {
+			if i := slices.IndexFunc(n.pairs, func(e pair) bool { return e.key.text == key }); i >= 0 {
+				return n.pairs[i].value
+			}
+			return &node{}
+		}
+		if durationType.MatchString(value("type").text) {
+			value("default").text = largestUnits(value("default").text)
+		}
+	}
+}
+
 // folded are the places of facts, values, triggers and types, whose blanks mean
 // nothing; * is a name of the author's.
 var folded = [][]string{
@@ -85,15 +111,22 @@ var folded = [][]string{
 
 // canonical folds the blanks of text where they mean nothing.
 func canonical(text string, path []string) string {
-	if n := len(path) - 1; n > 0 && path[n] == "any" && canonical(text, path[:n]) != text {
+	if isFolded(path) {
 		return fold(text)
 	}
-	for _, f := range folded {
-		if slices.EqualFunc(f, path, func(pattern, key string) bool { return pattern == "*" || pattern == key }) {
-			return fold(text)
-		}
-	}
 	return text
+}
+
+// isFolded reports whether a path leads to a fact, a value, a trigger or a type.
+func isFolded(path []string) bool {
+	is := func(f []string) bool {
+		return slices.EqualFunc(f, path, func(pattern, key string) bool { return pattern == "*" || pattern == key })
+	}
+	if slices.ContainsFunc(folded, is) {
+		return true
+	}
+	n := len(path) - 1
+	return n > 0 && path[n] == "any" && isFolded(path[:n])
 }
 
 // outLine is one printed line; its comment is aligned in the end.

@@ -13,9 +13,9 @@ func TestHintsOfUnreadableFacts(t *testing.T) {
 	for _, c := range []struct{ guard, says, never string }{
 		{"{when: size >= 1 or size <= 3, error: e}", "write `{any: [size >= 1, size <= 3]}`", "two guards of"},
 		{"{when: size >= 1 and size <= 3, error: e}", "a list of facts means all of them", "branches"},
-		{"{when: size * 2 < 10, error: e}", "write a sum", "now + 60s"},
-		{"{when: size-1 < 10, error: e}", "`size - 1`", "now + 60s"},
-		{"{when: size -1 < 10, error: e}", "`size - 1`", "now + 60s"},
+		{"{when: size * 2 < 10, error: e}", "write a sum", "now + 1m"},
+		{"{when: size-1 < 10, error: e}", "`size - 1`", "now + 1m"},
+		{"{when: size -1 < 10, error: e}", "`size - 1`", "now + 1m"},
 
 		{"{when: now > until + 5, error: e}", "`5m` minutes", "`size < 9`"},
 		{"{when: now > until + size, error: e}", "`size: duration`", "`size < 9`"},

@@ -289,7 +289,7 @@ func expected(t Type, o *Operation) string {
 		}
 		return "write input, actor, a string field or a text such as \"'new'\""
 	case KindTime:
-		return "write input, now, now + 60s, a time field or a sum"
+		return "write input, now, now + 1m, a time field or a sum"
 	case KindDuration:
 		return "write input, a length such as 5m, a duration field or a sum"
 	case KindInt, KindCounter:

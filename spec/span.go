@@ -3,13 +3,14 @@ package spec
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 )
 
-// MaxSpan is the longest duration, in microseconds: 876000h, which are 100 years.
+// MaxSpan is the longest duration, in microseconds: 36500d, which are 100 years.
 const MaxSpan = int64(876000 * time.Hour / time.Microsecond)
 
 // Backoff is a length that doubles with a counter: the smaller one of Max and Base × 2^n,
@@ -47,6 +48,25 @@ func SpanText(micros int64) string {
 	return d.String()
 }
 
+var (
+	spanInText   = regexp.MustCompile(`'(?:[^']|'')*'|[0-9A-Za-z_]+`)
+	durationType = regexp.MustCompile(`^\s*(optional\s+)?duration\b`)
+)
+
+// largestUnits writes each length in a fact, a value, a trigger or a type in the largest unit that
+// it is a whole number of: `60s` as `1m`. Texts in quotes stay.
+func largestUnits(text string) string {
+	return spanInText.ReplaceAllStringFunc(text, func(word string) string {
+		if !spanForm.MatchString(word) {
+			return word
+		}
+		if n, problem := parseSpan(word); problem == "" {
+			return SpanText(n)
+		}
+		return word
+	})
+}
+
 // parseSpan reads `0s`, `500ms`, `90s`, `10m`, `2h` or `7d` as microseconds; problem says what is wrong.
 func parseSpan(text string) (micros int64, problem string) {
 	if n, _ := strings.CutSuffix(text, "ms"); strings.Trim(n, "0") == "" || strings.Trim(text[:max(len(text)-1, 0)], "0") == "" {
@@ -79,7 +99,7 @@ func parseDuration(text string) (d time.Duration, problem string) {
 			continue
 		}
 		if n > MaxSpan*int64(time.Microsecond)/int64(u.size) {
-			return 0, fmt.Sprintf("%q is longer than 876000h, which are 100 years", text)
+			return 0, fmt.Sprintf("%q is longer than 36500d, which are 100 years", text)
 		}
 		return time.Duration(n) * u.size, ""
 	}

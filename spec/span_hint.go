@@ -62,14 +62,14 @@ func hintOfSpan(text string) string {
 	switch {
 	case plainNumber.MatchString(text):
 		if _, problem := parseSpan(text + "s"); problem != "" {
-			return "write 876000h at most"
+			return "write 36500d at most"
 		}
 		return "name the unit: `" + text + "s` are seconds, `" + text + "m` minutes"
 	case meant != "":
 		return "write `" + meant + "`"
 	case spanForm.MatchString(text):
 		if _, problem := parseSpan(text); problem != "" {
-			return "write 876000h at most"
+			return "write 36500d at most"
 		}
 	}
 	return ""
@@ -120,7 +120,7 @@ func spansHint(text string, bounds func(string) string) (hint, fix string) {
 	case least == "":
 		return cmp.Or(hintOfSpan(low), typeHint), ""
 	case high != "" && most == "" && spanForm.MatchString(high):
-		return "write `" + bounds(least+"..") + "`: no length is above 876000h", ""
+		return "write `" + bounds(least+"..") + "`: no length is above 36500d", ""
 	case high != "" && most == "":
 		return typeHint, ""
 	case !two && number:
@@ -179,7 +179,7 @@ func triggerHint(ts []lexeme) string {
 	case len(ts) == 4 && hintOfSpan(plus) != "":
 		return hintOfSpan(plus)
 	case len(ts) == 4 && ts[2].text == "+":
-		return "write e.g. `after " + field + " + 60s`"
+		return "write e.g. `after " + field + " + 1m`"
 	}
 	return "write `after <time field>` or `after <time field> + <duration>`; for more let an operation set a time field, " +
 		"as in `set: {due: now + backoff 10s to 1h by attempts}`"

@@ -95,7 +95,7 @@ func TestBadSums(t *testing.T) {
 		{"refunded -fee <= paid", "", "FSM005", "expected a comparison", "`refunded - fee`"},
 		{"refunded-fee <= paid", "", "FSM005", "is not a term", "`refunded - fee`"},
 		{"refunded * 2 <= paid", "", "FSM005", "a fact adds and takes off", ""},
-		{"refunded + 60s <= paid", "", "FSM020", "refunded is a whole number, and 60s is a duration: they do not add", "make field refunded a duration"},
+		{"refunded + 1m <= paid", "", "FSM020", "refunded is a whole number, and 1m is a duration: they do not add", "make field refunded a duration"},
 		{"", "refunded + name", "FSM010", `field "name" is not declared`, "input.name"},
 		{"", "refunded + owner", "FSM020", "owner is a string", ""},
 		{"", "refunded + input.none", "FSM010", "is not declared", ""},

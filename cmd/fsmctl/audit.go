@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -30,7 +31,9 @@ func (c *ctl) auditCommand() *cobra.Command {
 		Short: "Check a database against its machine",
 		Long: `Audit reads every record of a machine and its whole log, and reports what is
 wrong: rows that break a rule or differ from their log, events that were altered
-or are missing, steps that the machine cannot take. SPEC is the specification
+or are missing, steps that the machine cannot take. It also names the indexes and
+triggers of the machine that somebody has changed, and how to make them right
+(check "schema"). SPEC is the specification
 that the database was made for; a database of another one is refused. The
 generated package is not needed.
 
@@ -137,6 +140,7 @@ type auditResult struct {
 	Records    int64 `json:"records"`
 	Errors     int   `json:"errors"`   // findings that break a MUST
 	Warnings   int   `json:"warnings"` // others
+	Drift      int   `json:"-"`        // errors that are no record's
 	Repairable int   `json:"-"`        // records that a repair would put right
 	Hopeless   int   `json:"-"`        // records that it would not
 	Repaired   int   `json:"repaired"` // errors of records that were repaired
@@ -166,6 +170,9 @@ func (a *auditing) run(ctx context.Context) error {
 		a.result.Records = done
 		a.bar.Set(done, total)
 	}
+	if err := a.drift(ctx); err != nil {
+		return err
+	}
 	for f, err := range a.db.Audit(ctx, progress) {
 		if err != nil {
 			return err
@@ -184,6 +191,19 @@ func (a *auditing) run(ctx context.Context) error {
 		}
 	}
 	return a.record(ctx)
+}
+
+// drift prints what of the schema somebody has changed. No repair changes it.
+func (a *auditing) drift(ctx context.Context) error {
+	if a.f.repair {
+		return nil
+	}
+	list, err := a.db.Drift(ctx)
+	a.result.Errors, a.result.Drift = len(list), len(list)
+	for _, text := range list {
+		a.out.finding(audit.Finding{Check: "schema", Must: true, Message: text})
+	}
+	return err
 }
 
 // record ends the findings of one record: it is time to say how to repair it.
@@ -242,7 +262,7 @@ func (t *auditText) finding(f audit.Finding) {
 	} else {
 		word += ":"
 	}
-	t.c.Printf("%s: %s %s [%s]\n", cli.Plain(cli.Place(f.ID, f.Rev, f.N)), word, cli.Plain(f.Message), f.Check)
+	t.c.Printf("%s: %s %s [%s]\n", cli.Plain(cmp.Or(cli.Place(f.ID, f.Rev, f.N), "schema")), word, cli.Plain(f.Message), f.Check)
 }
 
 func (t *auditText) proposal(p live.Proposal, done bool) {
@@ -303,7 +323,7 @@ func (t *auditText) end(r auditResult, err error) {
 		t.c.Printf("%s repaired, %d cannot be\n", cli.Count(r.Repairable, "record"), r.Hopeless)
 	case r.Repairable > 0:
 		t.c.Printf("nothing was changed; to repair %s, write --yes --actor NAME --reason TEXT\n", cli.Count(r.Repairable, "record"))
-	case !t.f.repair && r.Errors > 0:
+	case !t.f.repair && r.Errors > r.Drift:
 		t.c.Printf("to see what can be repaired, run fsmctl repair\n")
 	}
 }

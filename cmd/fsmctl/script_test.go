@@ -57,6 +57,7 @@ var commands = map[string]clitest.Command{
 	"rows":   rowsOf,
 	"schema": schema,
 	"pgjobs": postgresJobs,
+	"pgrun":  postgresRun,
 	"pgopen": postgresOpen,
 }
 
@@ -74,13 +75,14 @@ func jobsDB(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.Remove(lock))
 }
 
-// schema writes the SQL of a machine: schema FILE SPEC.
+// schema writes the SQL of a machine: schema FILE SPEC [DIALECT LEVEL].
 func schema(ts *testscript.TestScript, _ bool, args []string) {
 	m, found := validate.Source(args[1], []byte(ts.ReadFile(args[1])))
 	if found.HasErrors() {
 		ts.Fatalf("%v", found)
 	}
-	text, err := gen.Schema(m, "sqlite", "full")
+	args = append(args, "sqlite", "full")
+	text, err := gen.Schema(m, args[2], args[3])
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), text, 0o600))
 }
@@ -133,9 +135,18 @@ func postgresJobs(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	ts.Check(livetest.Jobs(context.Background(), store))
 	ts.Check(store.Close())
+	postgresRun(ts, false, args)
+}
+
+// postgresRun runs SQL in the database at $PG, that of a file with @.
+func postgresRun(ts *testscript.TestScript, _ bool, args []string) {
+	text := strings.Join(args, " ")
+	if file, ok := strings.CutPrefix(text, "@"); ok {
+		text = ts.ReadFile(file)
+	}
 	db, err := sql.Open("pgx", ts.Getenv("PG"))
 	ts.Check(err)
-	_, err = db.ExecContext(context.Background(), strings.Join(args, " "))
+	_, err = db.ExecContext(context.Background(), text)
 	ts.Check(err)
 	ts.Check(db.Close())
 }

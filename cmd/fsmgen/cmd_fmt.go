@@ -24,10 +24,11 @@ func (c *tool) fmtCommand() *cobra.Command {
 		Use:   "fmt SPEC...",
 		Short: "Print specifications in the canonical form",
 		Long: `Fmt rewrites specifications in the canonical form: two spaces of indentation,
-quotes only where they are needed, comments at the end of lines in one column.
-The order of keys is yours, comments are kept, and the meaning does not change.
-Formatting is idempotent. Files that have the form already are not touched; "-"
-prints the standard input to the standard output.
+quotes only where they are needed, lengths of time in their largest unit, and
+comments at the end of lines in one column. The order of keys is yours, comments
+are kept, and the meaning does not change. Formatting is idempotent. Files that
+have the form already are not touched; "-" prints the standard input to the
+standard output.
 
 Brackets with comments inside are opened. A file that cannot be read is reported
 and left alone.

@@ -228,8 +228,37 @@ func TestLight(t *testing.T) {
 	if !slices.Equal(shown, want) {
 		t.Errorf("the light shows %v, want %v", shown, want)
 	}
-	if got, want := l.Possible(), []string{light.OpPress, light.OpTick, light.OpFault}; !slices.Equal(got, want) {
+	if got, want := l.Possible(), []string{light.OpPress, light.OpTick, light.OpPlan, light.OpFault}; !slices.Equal(got, want) {
 		t.Errorf("%v are possible, want %v", got, want)
+	}
+}
+
+// At night people have longer, from the next time that they walk on. Nobody plans less than they need.
+func TestLightByTheHour(t *testing.T) {
+	t.Parallel()
+	l, _, err := light.New(noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, short := range []time.Duration{5*time.Second - 1, 30*time.Second + time.Microsecond} {
+		before := l
+		if _, err := l.Plan(light.PlanInput{GoFor: time.Minute, WalkFor: short}); !errors.Is(err, light.ErrInvalidInput) || l != before {
+			t.Errorf("people walk for %v: %v", short, err)
+		}
+	}
+	if _, err := l.Plan(light.PlanInput{GoFor: 5 * time.Second, WalkFor: 20 * time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Press(); err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []time.Duration{10 * time.Second, 13 * time.Second} {
+		if _, err := l.Tick(noon.Add(at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if until := noon.Add(33 * time.Second); l.State != light.StateWalk || !l.Until.Equal(until) {
+		t.Errorf("the light is %s until %v, want walk until %v", l.State, l.Until, until)
 	}
 }
 

@@ -20,10 +20,19 @@ func cutOptionalTime(o Optional[time.Time]) Optional[time.Time] {
 	return o
 }
 
-// cutDuration is cutTime for a length that may be absent.
+// cutLength returns a length as records hold it: whole microseconds. What is less than none stays
+// so, and is refused.
+func cutLength(d time.Duration) time.Duration {
+	if d < 0 {
+		return min(d.Truncate(time.Microsecond), -time.Microsecond)
+	}
+	return d.Truncate(time.Microsecond)
+}
+
+// cutDuration is cutLength for a length that may be absent.
 func cutDuration(o Optional[time.Duration]) Optional[time.Duration] {
 	if d, ok := o.Get(); ok {
-		return Some(d.Truncate(time.Microsecond))
+		return Some(cutLength(d))
 	}
 	return o
 }

@@ -167,6 +167,11 @@ func TestLengths(t *testing.T) {
 	if got := cutDuration(Some(1500 * time.Nanosecond)); got != Some(time.Microsecond) || cutDuration(Optional[time.Duration]{}).Present() {
 		t.Errorf("1500ns is cut to %v", got)
 	}
+	for d, want := range map[time.Duration]time.Duration{-1: -1000, -500: -1000, -1000: -1000, -2500: -2000, 0: 0, 999: 0, 1001: 1000, -1 << 63: -1 << 63 / 1000 * 1000} {
+		if got := cutLength(d); got != want || cutDuration(Some(d)) != Some(want) {
+			t.Errorf("%d ns are cut to %d, want %d", d, got, want)
+		}
+	}
 	if got := microsOf(Some(2 * time.Second)); got != Some(int64(2_000_000)) || microsOf(Optional[time.Duration]{}).Present() {
 		t.Errorf("2s are %v microseconds", got)
 	}

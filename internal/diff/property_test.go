@@ -121,7 +121,7 @@ func edit(src string) []string {
 	}
 	words := strings.FieldsFunc(src, func(c rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz_", c) })
 	swaps := [][2]string{{"true", "false"}, {"<", "<="}, {"<=", "<"}, {"==", "!="}, {"required", "optional"}, {"optional ", ""}, {"type: ", "type: optional "},
-		{"reject", "record_only"}, {"caller", "operator"}, {"present", "absent"}, {"5", "4"}, {"1", "2"}, {"600s", "60s"}, {"set:", "clear:"}}
+		{"reject", "record_only"}, {"caller", "operator"}, {"present", "absent"}, {"5", "4"}, {"1", "2"}, {"10m", "1m"}, {"set:", "clear:"}}
 	var list []string
 	for i, text := range lines {
 		code, _, _ := strings.Cut(text, "#")

@@ -99,7 +99,7 @@ func valueWord(v *spec.Value) string {
 	case spec.ValueField:
 		return "field " + v.Field.Stored()
 	case spec.ValueNow:
-		return "now + " + v.Plus.String()
+		return "now + " + spec.SpanText(v.Plus.Microseconds())
 	case spec.ValueInt:
 		return fmt.Sprint(v.Int)
 	case spec.ValueBool:

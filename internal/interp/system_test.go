@@ -89,7 +89,7 @@ otherwise: reject
 states: {running: {}, dropped: {terminal: true}}
 operations:
   begin: {creates: running}
-  drop: {by: system, from: running, to: dropped, trigger: [after updated_at + 600s]}
+  drop: {by: system, from: running, to: dropped, trigger: [after updated_at + 10m]}
 `)
 }
 

@@ -27,6 +27,16 @@ func (db *DB) Audit(ctx context.Context, progress func(done, total int64)) iter.
 	}
 }
 
+// Drift names the machine's indexes, triggers and functions that are others than the generated schema
+// makes, each with what to do about it. Those of a later version are not known.
+func (db *DB) Drift(ctx context.Context) ([]string, error) {
+	s, ok := db.store.(drifter)
+	if !ok || db.Beside {
+		return nil, nil
+	}
+	return s.Drift(ctx, db.Machine.Schema(), db.generate)
+}
+
 // Proposal is what Repair would do to one record, or why it cannot.
 type Proposal struct {
 	ID      string

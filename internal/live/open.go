@@ -23,6 +23,11 @@ type Store interface {
 	Close() error
 }
 
+// drifter is a store of SQL, which can say what of a machine's objects is not as the schema makes it.
+type drifter interface {
+	Drift(ctx context.Context, s *driver.Schema, generate string) ([]string, error)
+}
+
 // Installed is a machine that a database holds.
 type Installed struct {
 	Machine string
@@ -45,8 +50,9 @@ type DB struct {
 	Address Address
 	Beside  bool // the tables are those of a later version, which lets programs of this one work
 
-	store Store
-	table driver.Table
+	store    Store
+	table    driver.Table
+	generate string // the command that prints the schema
 }
 
 // Open looks at a store, which it closes with the DB or when it fails, for a machine
@@ -83,6 +89,7 @@ func (db *DB) open(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
+	db.generate = fmt.Sprintf("fsmgen sql --dialect %s --level %s %s", db.Address.Dialect, have.Enforce, file)
 	if db.table, err = db.store.Table(schema); err != nil {
 		return err
 	}
@@ -96,8 +103,8 @@ func (db *DB) open(ctx context.Context, file string) error {
 		return db.mismatch(have, file)
 	case errors.As(err, &refusal) && refusal.Code == fsm.ErrSchemaMismatch && db.Address.Dialect != "":
 		why, _, _ := strings.Cut(refusal.Message, "; ")
-		return fmt.Errorf("%s does not hold the whole schema of %s: %s; install what is missing: fsmgen sql --dialect %s --level %s %s",
-			db.Address.Shown, m.Name, why, db.Address.Dialect, have.Enforce, file)
+		return fmt.Errorf("%s does not hold the whole schema of %s: %s; install what is missing: %s",
+			db.Address.Shown, m.Name, why, db.generate)
 	}
 	return err
 }

@@ -16,7 +16,7 @@ machine: lease
 entity: Lease
 otherwise: reject
 fields:
-  length: {type: duration 60s..1h, default: 90s}
+  length: {type: duration 1m..1h, default: 90s}
   pause: optional duration
   until: optional time
   tries: {type: counter, changed_by: [fail]}

@@ -122,8 +122,8 @@ func TestMigrateHasNothingToDo(t *testing.T) {
 	})
 }
 
-// What is missing in a database, or is another one than this package makes, is made
-// without a new version; what others have made stays.
+// What is missing in a database, or of no use, is made without a new version; what others have made
+// stays. On SQLite so is an index or a trigger that is another one, and a function on PostgreSQL.
 func TestMigrateMakesWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	m := parse(t, "execution", read(t, "../../specs/execution.yaml"))
@@ -144,13 +144,7 @@ func TestMigrateMakesWhatIsMissing(t *testing.T) {
 		whole := postgresObjects(t, db)
 		for _, harm := range []string{
 			`DROP TRIGGER "execution_guard" ON "execution"`,
-			`DROP TRIGGER "execution_has_event" ON "execution"; CREATE TRIGGER "execution_has_event" AFTER INSERT ON "execution" FOR EACH ROW EXECUTE FUNCTION "execution_has_event"()`,
 			`CREATE OR REPLACE FUNCTION "execution_guard"() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'`,
-			`DROP INDEX "execution_open"; CREATE INDEX "execution_open" ON "execution" ("attempt")`,
-			`DROP INDEX "execution_unique_one_lease_per_job"; CREATE UNIQUE INDEX "execution_unique_one_lease_per_job" ON "execution" ("job_id")`,
-			`DROP INDEX "execution_unique_one_lease_per_job"; CREATE INDEX "execution_unique_one_lease_per_job" ON "execution" ("job_id") WHERE "state" IN ('leased', 'in_progress')`,
-			`DROP INDEX "execution_due_reconcile"; CREATE INDEX "execution_due_reconcile" ON "execution" ("_minute_lease_expires_at") WHERE "state" IN ('done')`,
-			`DROP INDEX "execution_due_reconcile"; CREATE INDEX "execution_due_reconcile" ON "execution" ("_minute_lease_expires_at" DESC) WHERE "_in_committed"`,
 			`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'execution_events_log'::regclass`,
 			`DROP INDEX "execution_open"`, `DROP VIEW "execution_job"`, `ALTER TABLE "execution_events" DROP COLUMN "chain" CASCADE`, `ALTER TABLE "execution" DROP COLUMN "started_at" CASCADE`,
 		} {
@@ -182,7 +176,6 @@ func TestMigrateMakesWhatIsMissing(t *testing.T) {
 		s := described(t, m, migration.Postgres, "full")
 		execute(t, db, s.SQL[migration.Postgres])
 		for _, harm := range []string{
-			`DROP INDEX "execution_open"; CREATE UNIQUE INDEX "execution_open" ON "execution" ("lease_owner")`,
 			`DROP INDEX "execution_open"; CREATE TABLE "own" ("n" int); CREATE INDEX "execution_open" ON "own" ("n")`,
 		} {
 			execute(t, db, harm)

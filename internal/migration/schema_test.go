@@ -23,7 +23,7 @@ var edits = []struct {
 }{
 	{"new state and operation", "ingest", []string{"release, retry_stalled]   # 003:386", "release, retry_stalled, unpark]   # 003:386", "  quarantined:  ", "  parked: {}\n  quarantined:  ", "  progress:  ", "  park: {from: pending, to: parked}\n  unpark: {from: parked, to: pending, clear: [active_at]}\n  progress:  "}},
 	{"fields come and go", "lifecycle", []string{"fields:\n", "fields:\n  extra: string\n  seen: set\n  size: optional int 0..9\n", "payload: input or absent, ", "payload: input or absent, extra: input, "}},
-	{"a column changes its type", "ingest", []string{"type: time ", "type: int ", "run_after <= now", "run_after <= 1", "{run_after: now}", "{run_after: 1}", "{run_after: now + 60s}", "{run_after: 1}"}},
+	{"a column changes its type", "ingest", []string{"type: time ", "type: int ", "run_after <= now", "run_after <= 1", "{run_after: now}", "{run_after: 1}", "{run_after: now + 1m}", "{run_after: 1}"}},
 	{"mandatory becomes optional", "ingest", []string{"type: time ", "type: optional time "}},
 	{"a unique rule goes", "execution", []string{"  one_lease_per_job:          # 000:12,129 a lease is acquired only while the job is PENDING\n    fields: [job_id]\n    in: [leased, in_progress]\n    error: job_already_leased\n    message: another execution of this job holds a lease\n", ""}},
 	{"a rule about sets", "jobstate", []string{"\n  created:", "\n  created:\n    invariant: [expected covers satisfied]"}},

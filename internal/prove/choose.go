@@ -252,12 +252,25 @@ func (w *work) deadGuard(s *part, req *spec.Requirement) {
 	related = append(related, spec.Related{Pos: req.Guard.Pos, Message: "the guard: `" + factsText(req.When) + "`"})
 	message := fmt.Sprintf("%s can never pass %s in %s: `%s` contradicts %s", s.op.Name, req.Guard.Name, where, factsText(req.When), promise)
 	if s.from == nil && req.Limit != nil && req.Limit.Left.Field != nil && req.When[0] == req.Limit {
-		f := req.Limit.Left.Field.Name
+		f := req.Limit.Left.Field
 		message = fmt.Sprintf("%s can never pass %s: it counts up to %s, which %s does not set to 1 or more",
-			s.op.Name, req.Guard.Name, f, s.op.Name)
-		hint = fmt.Sprintf("write `%s: input`; else take %s out of `require` of %s", f, req.Guard.Name, s.op.Name)
+			s.op.Name, req.Guard.Name, f.Name, s.op.Name)
+		hint = limitWayOut(s.op, req.Guard, f)
 	}
 	w.find(Finding{Code: "FSM204", Pos: req.Pos, Mark: req.Guard.Name, Related: related, Hint: hint, Message: message})
+}
+
+// limitWayOut says how a creation passes a guard that counts up to a field, where it does not set that to enough.
+func limitWayOut(op *spec.Operation, guard *spec.Guard, f *spec.Field) string {
+	out := fmt.Sprintf("take %s out of `require` of %s", guard.Name, op.Name)
+	if most := f.Type.Asked().Max; most != nil && *most < 1 {
+		return out
+	}
+	listed := slices.ContainsFunc(f.ChangedBy, func(r *spec.OperationRef) bool { return r.Operation == op })
+	if f.HasChangedBy && !listed {
+		return fmt.Sprintf("write `%s: input` and add %s to `changed_by` of %[1]s; else %[3]s", f.Name, op.Name, out)
+	}
+	return fmt.Sprintf("write `%s: input`; else %s", f.Name, out)
 }
 
 // factsText joins facts as a reader says them.

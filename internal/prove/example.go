@@ -311,6 +311,25 @@ func (e *Example) note(facts []*spec.Fact) {
 	}
 }
 
+// follow says that the example is about what a step makes of fields that matter: what it sets them
+// to is shown, but where they only need to be there.
+func (e *Example) follow(steps []*spec.Effects, fields []*spec.Field, values bool) {
+	for _, s := range steps { // the last ones first: a branch reads what the operation made
+		for _, a := range s.Set {
+			if !e.texts[a.Field] && !slices.Contains(fields, a.Field) {
+				continue
+			}
+			for _, in := range a.Value.Inputs() {
+				e.relevant[in] = true
+			}
+			for _, f := range a.Value.Fields() {
+				e.texts[f] = e.texts[f] || values
+			}
+			e.actor = e.actor || values && a.Value.Kind == spec.ValueActor
+		}
+	}
+}
+
 // before renders the record before the step, and what came with the call.
 func (e *Example) before(m *spec.Machine) string {
 	text := "no record"
@@ -324,7 +343,7 @@ func (e *Example) before(m *spec.Machine) string {
 		}
 	}
 	if e.actor && e.Op.By != spec.BySystem {
-		call = append(call, fmt.Sprintf("actor=%q", e.Actor))
+		call = append(call, "actor="+quoted(e.Actor))
 	}
 	if len(call) > 0 {
 		text += " with " + strings.Join(call, ", ")
@@ -363,7 +382,7 @@ func show(d Datum, matters bool) string {
 	}
 	switch d.Kind {
 	case spec.KindString:
-		return fmt.Sprintf("%q", d.Text)
+		return quoted(d.Text)
 	case spec.KindJSON, spec.KindEnum:
 		return d.Text
 	case spec.KindBool:
@@ -373,11 +392,20 @@ func show(d Datum, matters bool) string {
 	case spec.KindTime:
 		switch apart := d.Time.Sub(noon); {
 		case apart > 0:
-			return "now+" + apart.String()
+			return "now+" + spec.SpanText(apart.Microseconds())
 		case apart < 0:
-			return "now" + apart.String()
+			return "now-" + spec.SpanText(-apart.Microseconds())
 		}
 		return "now"
 	}
 	return fmt.Sprint(d.Num)
+}
+
+// quoted writes a text; of a long one its begin, and how long it is.
+func quoted(text string) string {
+	const most, begin = 24, 8
+	if r := []rune(text); len(r) > most {
+		return fmt.Sprintf("%q (%d characters)", string(r[:begin])+"...", len(r))
+	}
+	return fmt.Sprintf("%q", text)
 }

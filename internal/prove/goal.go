@@ -22,6 +22,8 @@ type goal struct {
 	accepted   bool       // bounds: what is set is within them by itself
 	long       *value     // bounds of a length: what is set
 	from       spec.Value // where that comes from
+	low, high  *formula   // bounds of a number: that it keeps each end, where there is one
+	ends       [2]bool    // which of the two a step can leave
 
 	left    string // how a failure reads: "`owner` present"
 	pos     spec.Pos
@@ -95,9 +97,10 @@ func (s *part) typed(branch *spec.Branch, read reader) []goal {
 	for _, e := range taken(s.op, branch) {
 		for _, r := range e.Decrement {
 			v := read(r.Field)
+			least := v.atLeast(0)
 			list = append(list, goal{
-				code: "FSM302", fields: []*spec.Field{r.Field}, present: true,
-				condition: func() (formula, bool) { return v.atLeast(0), !v.opaque },
+				code: "FSM302", fields: []*spec.Field{r.Field}, present: true, low: &least,
+				condition: func() (formula, bool) { return least, !v.opaque },
 				left:      fmt.Sprintf("`%s` outside its bounds", r.Field.Name), pos: r.Field.Pos, related: r.Field.Name + " is at least 0",
 			})
 		}
@@ -132,8 +135,16 @@ func (s *part) typed(branch *spec.Branch, read reader) []goal {
 			if low == nil && asked.Max == nil || f.Type.Kind != spec.KindInt && f.Type.Kind != spec.KindCounter && f.Type.Kind != spec.KindDuration {
 				continue
 			}
+			end := func(low, high *int64) *formula {
+				if low == nil && high == nil {
+					return nil
+				}
+				f := s.bounds(v, spec.Type{Min: low, Max: high})
+				return &f
+			}
 			within := s.bounds(v, spec.Type{Min: low, Max: asked.Max})
 			list = append(list, goal{
+				low: end(low, nil), high: end(nil, asked.Max),
 				code: "FSM302", fields: []*spec.Field{f}, present: true,
 				condition: func() (formula, bool) { return anyOf(not(s.present(v)), within), !v.opaque }, accepted: acceptedBefore(a, f),
 				left: fmt.Sprintf("`%s` outside its bounds", f.Name), pos: f.Pos,

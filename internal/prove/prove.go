@@ -32,7 +32,7 @@ func Machine(m *spec.Machine) Report {
 	w.rules()
 	for _, op := range m.Operations {
 		w.shape(op)
-		w.merged = map[mergeKey]int{}
+		w.merged, w.ends = map[mergeKey]int{}, map[mergeKey][2]bool{}
 		w.branches, w.meets = make([]branchUse, len(op.Choose)), meeting(op)
 		if len(op.Creates) > 0 {
 			w.step(op, nil)
@@ -52,6 +52,7 @@ type work struct {
 	words    map[string]int64
 	report   Report
 	merged   map[mergeKey]int      // obligations that fail from several states, in report.Findings
+	ends     map[mergeKey][2]bool  // of bounds: which ends any of these states leaves
 	branches []branchUse           // of the operation at hand
 	meets    map[*spec.State][]int // its branches by source
 	meter    *meter

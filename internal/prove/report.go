@@ -46,9 +46,19 @@ func (w *work) failed(s *part, branch *spec.Branch, to *spec.State, record after
 		source = s.from.Name
 	}
 	same := mergeKey{pos, to, g.pos, g.left}
+	if g.low != nil {
+		g.ends[0] = s.can([]formula{not(*g.low)}, against[1:])
+	}
+	if g.high != nil {
+		g.ends[1] = s.can([]formula{not(*g.high)}, against[1:])
+	}
 	if i, ok := w.merged[same]; ok {
 		f := &w.report.Findings[i]
 		f.Message = strings.Replace(f.Message, " -> ", ", "+source+" -> ", 1)
+		if known := w.ends[same]; g.ends[0] && !known[0] || g.ends[1] && !known[1] { // one guard is for all of them
+			g.ends = [2]bool{g.ends[0] || known[0], g.ends[1] || known[1]}
+			w.ends[same], f.Hint = g.ends, w.wayOut(s, branch, to, g, key, at)
+		}
 		return
 	}
 	var hint string
@@ -84,18 +94,12 @@ func (w *work) failed(s *part, branch *spec.Branch, to *spec.State, record after
 	default:
 		f.Example = w.example(s, to, record, sol)
 		f.Example.note(w.about(s, branch, g))
-		for _, e := range taken(op, branch) {
-			for _, a := range e.Set {
-				if !slices.Contains(g.fields, a.Field) {
-					continue
-				}
-				for _, in := range a.Value.Inputs() {
-					f.Example.relevant[in] = true
-				}
-			}
+		if g.long != nil {
+			f.Example.texts[g.fields[0]] = true
 		}
+		f.Example.follow(taken(op, branch), g.fields, g.code == "FSM302" || g.code == "FSM305")
 	}
-	w.merged[same] = len(w.report.Findings)
+	w.merged[same], w.ends[same] = len(w.report.Findings), g.ends
 	w.find(f)
 }
 
@@ -217,10 +221,10 @@ func summed(g goal, at spec.Assign) string {
 		if at.Field.Type.Kind == spec.KindCounter {
 			asked.Min = new(int64)
 		}
-		if asked.Min != nil {
+		if g.ends[0] {
 			list = append(list, leastOf(at, *asked.Min))
 		}
-		if asked.Max != nil {
+		if g.ends[1] {
 			list = append(list, sum+" <= "+numberText(at.Field.Type.Kind, *asked.Max))
 		}
 		if len(list) == 1 {
@@ -321,6 +325,7 @@ func (w *work) gap(s *part, above []*spec.Branch, record after, sol *solution) {
 		for _, b := range above {
 			f.Example.note(b.When)
 		}
+		f.Example.follow(taken(op, nil), nil, true)
 	}
 	w.find(f)
 }

@@ -10,7 +10,7 @@ machine: lease
 entity: Lease
 otherwise: reject
 fields:
-  length: {type: duration 1s..1h, default: 60s}
+  length: {type: duration 1s..1h, default: 1m}
   tries: {type: counter, changed_by: [fail]}
   again: optional time
   pause: optional duration

@@ -13,7 +13,7 @@ entity: Lease
 otherwise: reject
 requests: {request_id: none, expected_rev: none}
 fields:
-  length: {type: duration 1s..1h, default: 60s}
+  length: {type: duration 1s..1h, default: 1m}
   pause: optional duration
   started: time
   until: time
@@ -81,7 +81,7 @@ func TestTypedLengths(t *testing.T) {
 		`"1h30m"`:   "write `90m`",
 		`30`:        "expected a string",
 		`"soon"`:    "write a length such as",
-		`"900000h"`: "longer than 876000h",
+		`"900000h"`: "longer than 36500d",
 		`"-5s"`:     "is not a duration",
 	} {
 		r := ask(t, h, "/api/machine/0/play", session("", step("take", "a", 0, "00:00", `"inputs": {"length": `+text+`}`)))

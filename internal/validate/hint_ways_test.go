@@ -58,6 +58,35 @@ func typed(e *edit, a []string) []string {
 
 func states(text string) []string { return names(strings.ReplaceAll(text, " and ", ", ")) }
 
+// bounded gives fields and inputs bounds of a length.
+func bounded(e *edit, a []string) []string {
+	return tree(func(x *place) bool {
+		for _, name := range names(strings.ReplaceAll(x.a[1], " and ", ", ")) {
+			input, is := strings.CutPrefix(name, "input.")
+			if !is {
+				if f := in(x.root, "fields", name); f.Kind == yaml.MappingNode {
+					*in(f, "type") = *value("duration 1s..1h")
+				} else {
+					*f = *value("duration 1s..1h")
+				}
+				continue
+			}
+			for ops, i := in(x.root, "operations"), 1; i < len(ops.Content); i += 2 {
+				if all := in(ops.Content[i], "input"); len(all.Content) > 0 {
+					for j := 0; j < len(all.Content); j += 2 {
+						if all.Content[j].Value == input && all.Content[j+1].Value != "time" {
+							*all.Content[j+1] = *value("duration 1s..1h")
+						}
+					}
+				} else {
+					drop([]*yaml.Node{ops.Content[i], all})
+				}
+			}
+		}
+		return true
+	})(e, a)
+}
+
 // here removes what the finding is about: the entry itself, or what it is part of.
 func here(e *edit, _ []string) []string {
 	var all []string
@@ -326,6 +355,10 @@ var ways = []way{
 		*in(enclosing(x.chain), "set", x.a[1]) = *value("input")
 		return true
 	})),
+	says("write `<>: input` and add <> to `changed_by` of <>").weaker().by(tree(func(x *place) bool {
+		*in(operation(x.root, x.chain), "set", x.a[1]) = *value("input")
+		return push(in(x.root, "fields", x.a[3], "changed_by"), x.a[2])
+	})),
 	says("write `<>: input`").by(tree(func(x *place) bool {
 		*in(operation(x.root, x.chain), "set", x.a[1]) = *value("input")
 		return true
@@ -505,7 +538,12 @@ var ways = []way{
 		*in(x.root, "operations", x.a[1], "allow", "FSM604") = *value("the log keeps it")
 		return true
 	})),
-	says("bound the length by its type, such as `duration 1s..1h`"),
+	says("bound [] by its type, such as `duration 1s..1h`").weaker().by(bounded),
+	says("bound [] by their types, such as `duration 1s..1h`").weaker().by(bounded),
+	says("let <> require a guard such as `when: []`").by(tree(func(x *place) bool {
+		*in(x.root, "guards", "new_one") = *value("{error: new_one, when: '" + x.a[2] + "'}")
+		return push(in(x.root, "operations", x.a[1], "require"), "new_one")
+	})),
 	says("where the callers and their clocks are trusted, write `allow: {FSM609: <why>}` in the head of the file").by(tree(func(x *place) bool {
 		*in(x.root, "allow", "FSM609") = *value("the workers are ours")
 		return true

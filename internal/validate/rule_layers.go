@@ -18,7 +18,7 @@ var layerRules = []Rule{
 			"again has nothing to work with there. Take it out of the file, or let the durable layer be generated too. An effect has its\n" +
 			"`name` alone: the event of a step lists it, and the program performs it.\n" +
 			"`--layers pure` leaves it out, and says so in one line for each kind: requests, `unique`, `lookup`, `dedupe_by`,\n" +
-			"`next`, `then`, triggers, deliveries of effects, probes and the projection. None of them changes what an operation does to its record.",
+			"`next`, `then`, triggers, deliveries of effects and the steps that follow them, probes and the projection. None of them changes what an operation does to its record.",
 	},
 }
 
@@ -91,7 +91,7 @@ func needsStore(p *Pass) {
 		return
 	}
 	for _, x := range storeNeeds(p.Machine) {
-		if x.kind != leftEffect {
+		if x.kind != leftEffect && x.kind != leftAfter { // the keys of an effect are told below
 			x.report(p)
 		}
 	}
@@ -128,6 +128,7 @@ const (
 	leftNext
 	leftTrigger
 	leftEffect
+	leftAfter
 	leftThen
 )
 
@@ -143,6 +144,8 @@ var leftKinds = [...]struct{ one, many, instead string }{
 	leftTrigger:    {one: "the trigger of <>, which runs it by the clock", many: "the triggers of <>, which run them by the clock", instead: "call the method when its time has come"},
 	leftEffect: {one: "the delivery of the effect <>", many: "the delivery of the effects <>",
 		instead: "call `Perform` of the event when the method has returned"},
+	leftAfter: {one: "what follows an effect: <>", many: "what follows an effect: <>",
+		instead: "call the method when the effect was performed, or when the program gives it up"},
 	leftThen: {one: "`then` of <>", many: "`then` of <>", instead: "call the second method when the first one has returned"},
 }
 
@@ -184,6 +187,12 @@ func storeNeeds(m *spec.Machine) (list []storeNeed) {
 	}
 	for _, e := range m.AllEffects() {
 		add(leftEffect, e.Pos, e.Name, "effect", "", "")
+		if e.Then != nil {
+			add(leftAfter, e.Then.Pos, fmt.Sprintf("%s after %s", e.Then.Operation.Name, e.Name), e.Then.Operation.Name, "", "")
+		}
+		if e.Failed != nil {
+			add(leftAfter, e.Failed.Pos, fmt.Sprintf("%s where %s gave up", e.Failed.Operation.Name, e.Name), e.Failed.Operation.Name, "", "")
+		}
 	}
 	for _, o := range m.Operations {
 		if o.DedupeBy != nil {

@@ -84,7 +84,7 @@ induction: when it passes, no record that only these operations wrote ever break
 |---|---|
 | present and absent, words of an enum, true and false | exactly |
 | numbers: bounds, comparisons of two, counters that went up, ` + "`!=`" + ` inside an interval | exactly, up to numbers of 2^56 |
-| texts and times: equality and order, through any number of steps in between, ` + "`now + 60s`" + ` included | exactly |
+| texts and times: equality and order, through any number of steps in between, ` + "`now + 1m`" + ` included | exactly |
 | the length of a text that another field or the caller brings | by its type, or that of a text that is equal to it |
 | sets: ` + "`in`, `not in`, `covers`" + `, present, after ` + "`add`" + ` | exactly |
 | branches: exhaustive, shadowed, never true | exactly |

@@ -26,7 +26,7 @@ set to ` + "`now`" + ` or before. Move the deadline ahead, clear it, or lead to 
 	{
 		Code: "FSM609", Name: "deadline that a caller sets freely", Severity: spec.Info, Run: freeDeadline, Allow: true,
 		Doc: `A fact about who is trusted, and not a fault. A caller brings the deadline, and no guard bounds it from above: one call with a clock
-that is ten years ahead keeps the sweeper away for ten years. Where the machine knows how long, write ` + "`now + 60s`" + ` instead of ` + "`input`" + `.
+that is ten years ahead keeps the sweeper away for ten years. Where the machine knows how long, write ` + "`now + 1m`" + ` instead of ` + "`input`" + `.
 Or let a guard ask that the input is below a field. A length that the caller brings gets bounds: ` + "`duration 1s..1h`" + `. Where the callers are trusted, say so by ` + "`allow: {FSM609: <why>}`" + ` in the head
 of the file.`,
 	},
@@ -196,53 +196,72 @@ func endless(op *spec.Operation, v spec.Move, t spec.Trigger) bool {
 
 const trustClocks = "where the callers and their clocks are trusted, write `allow: {FSM609: <why>}` in the head of the file"
 
-// freeDeadline lists the deadlines that a caller may set to any instant.
+// freeDeadline lists the deadlines that a caller may set to any instant, or far ahead.
 func freeDeadline(p *Pass) {
 	for _, f := range p.Machine.Fields {
 		fires := slices.ContainsFunc(p.Machine.Operations, func(op *spec.Operation) bool {
 			return slices.ContainsFunc(op.Triggers, func(t spec.Trigger) bool { return waitsFor(t, f) })
 		})
-		var by []string
-		length := f.Type.Kind == spec.KindDuration
+		if !fires {
+			continue
+		}
+		var anyTime, far []string // the operations that do
+		var lengths []string      // what has no bounds
 		for _, op := range p.Machine.Operations {
-			if fires && op.By != spec.BySystem {
-				in := setFreely(op, f)
-				if in == nil {
-					continue
-				}
-				by = append(by, op.Name)
-				length = length || in.Type.Kind == spec.KindDuration
+			if op.By == spec.BySystem {
+				continue
+			}
+			names, between := setFreely(op, f)
+			switch {
+			case between != "" && f.Type.Kind == spec.KindDuration:
+				p.report(finding{
+					pos: f.Pos, mark: f.Name,
+					hint: fmt.Sprintf("let %s require a guard such as `when: %s <= 1h`; %s", op.Name, between, trustClocks),
+				}, "the caller of %s sets the deadline %s up to 100 years ahead", op.Name, f.Name)
+			case between != "":
+				anyTime = append(anyTime, op.Name)
+			case len(names) > 0:
+				far = append(far, op.Name)
+				lengths = append(lengths, names...)
 			}
 		}
-		switch {
-		case by == nil:
-		case length:
-			p.report(finding{
-				pos: f.Pos, mark: f.Name,
-				hint: "bound the length by its type, such as `duration 1s..1h`; " + trustClocks,
-			}, "the caller of %s sets the deadline %s up to 100 years ahead", strings.Join(by, ", "), f.Name)
-		default:
-			p.report(finding{
-				pos: f.Pos, mark: f.Name,
-				hint: trustClocks,
-			}, "the caller of %s sets the deadline %s to any instant", strings.Join(by, ", "), f.Name)
+		if anyTime != nil {
+			p.report(finding{pos: f.Pos, mark: f.Name, hint: trustClocks},
+				"the caller of %s sets the deadline %s to any instant", strings.Join(anyTime, ", "), f.Name)
 		}
+		if far == nil {
+			continue
+		}
+		slices.Sort(lengths)
+		lengths = slices.Compact(lengths)
+		bound := "bound " + lengths[0] + " by its type"
+		if n := len(lengths) - 1; n > 0 {
+			bound = "bound " + strings.Join(lengths[:n], ", ") + " and " + lengths[n] + " by their types"
+		}
+		p.report(finding{pos: f.Pos, mark: f.Name, hint: bound + ", such as `duration 1s..1h`; " + trustClocks},
+			"the caller of %s sets the deadline %s up to 100 years ahead", strings.Join(far, ", "), f.Name)
 	}
 }
 
-// setFreely returns the input that an operation sets the field to, or adds in it, where
-// neither a guard nor a type bounds it from above.
-func setFreely(op *spec.Operation, f *spec.Field) *spec.Input {
-	bounded := func(in *spec.Input) bool {
-		if in.Type.Kind == spec.KindDuration && *in.Type.Max < spec.MaxSpan {
-			return true
+// setFreely tells what an operation takes from its caller for a deadline, where neither a guard nor
+// a type bounds it: the names of lengths, or the value that an instant of the caller's makes. What is
+// taken off moves a deadline back, unless it is the instant that a length begins with.
+func setFreely(op *spec.Operation, f *spec.Field) (lengths []string, instant string) {
+	if f.Type.Kind == spec.KindDuration && *f.Type.Max < spec.MaxSpan {
+		return nil, ""
+	}
+	free := func(t spec.Term, minus bool) bool {
+		in := t.Input
+		if in == nil || minus && in.Type.Kind == spec.KindDuration || !minus && in.Type.Kind == spec.KindDuration && *in.Type.Max < spec.MaxSpan {
+			return false
 		}
-		reads := func(t spec.Term) bool {
-			return t.Input == in || slices.ContainsFunc(t.Parts, func(p spec.Part) bool { return p.Term.Input == in && !p.Minus })
+		reads := func(t spec.Term, minus bool) bool {
+			return t.Input == in && !minus || slices.ContainsFunc(t.Parts, func(p spec.Part) bool { return p.Term.Input == in && p.Minus == minus })
 		}
-		return slices.ContainsFunc(needed(op), func(x *spec.Fact) bool {
-			return reads(x.Left) && (x.Op == spec.Lt || x.Op == spec.Le || x.Op == spec.Eq) ||
-				reads(x.Right) && (x.Op == spec.Gt || x.Op == spec.Ge || x.Op == spec.Eq)
+		return !slices.ContainsFunc(needed(op), func(x *spec.Fact) bool {
+			below := x.Op == spec.Lt || x.Op == spec.Le || x.Op == spec.Eq
+			above := x.Op == spec.Gt || x.Op == spec.Ge || x.Op == spec.Eq
+			return below && (reads(x.Left, minus) || reads(x.Right, !minus)) || above && (reads(x.Right, minus) || reads(x.Left, !minus))
 		})
 	}
 	for _, e := range effects(op) {
@@ -250,14 +269,26 @@ func setFreely(op *spec.Operation, f *spec.Field) *spec.Input {
 			if a.Field != f {
 				continue
 			}
-			for _, in := range a.Value.Inputs() {
-				if !bounded(in) {
-					return in
+			take := func(in *spec.Input, name string) {
+				if lengths = append(lengths, name); in.Type.Kind == spec.KindTime {
+					instant = a.Value.Text
+				}
+			}
+			if in := a.Value.Input; in != nil && free(spec.Term{Input: in}, false) {
+				take(in, f.Name)
+			}
+			for _, part := range a.Value.Parts {
+				t := part.Term
+				if t.Kind == spec.TermBackoff { // it never grows beyond its end
+					t = t.Backoff.Max
+				}
+				if free(t, part.Minus) {
+					take(t.Input, t.Text)
 				}
 			}
 		}
 	}
-	return nil
+	return lengths, instant
 }
 
 func unorderedPick(p *Pass) {

@@ -89,11 +89,7 @@ func (c Call) Time(name string) time.Time {
 
 // Duration returns a length, as a caller has it: finer than what records keep.
 func (c Call) Duration(name string) time.Duration {
-	d := time.Duration(input[int64](c, name, driver.KindInt)) * time.Microsecond
-	if d < 0 {
-		return d - dust
-	}
-	return d + dust
+	return time.Duration(input[int64](c, name, driver.KindInt))*time.Microsecond + dust
 }
 
 // JSON returns a json input.

@@ -18,10 +18,19 @@ func Backoff(base, longest time.Duration, n int64) time.Duration {
 	return min(base, longest)
 }
 
-// CutDuration brings a length that may be absent into the form that records hold.
+// CutLength brings a length into the form that records hold: whole microseconds. What is less than
+// none stays so, and is refused.
+func CutLength(d time.Duration) time.Duration {
+	if d < 0 {
+		return min(d.Truncate(time.Microsecond), -time.Microsecond)
+	}
+	return d.Truncate(time.Microsecond)
+}
+
+// CutDuration is CutLength for a length that may be absent.
 func CutDuration(o driver.Optional[time.Duration]) driver.Optional[time.Duration] {
 	if d, ok := o.Get(); ok {
-		return driver.Some(d.Truncate(time.Microsecond))
+		return driver.Some(CutLength(d))
 	}
 	return o
 }

@@ -61,6 +61,9 @@ func (n *native) Ended() bool { return idleNow(n.conn) }
 func (n *native) Run(
 	ctx context.Context, limit time.Duration, each func(sqlstore.Rows) error, text string, args ...any,
 ) (count int64, err error) {
+	if pc := n.conn.PgConn(); pc.IsBusy() && pc.TxStatus() != 'I' { // its deadline is theirs, too
+		return 0, errors.New("postgres: the rows of another query of this transaction are still open; close them before the next statement")
+	}
 	if limit > 0 { // cheaper than a context, which pgx makes the same of
 		_ = n.conn.PgConn().Conn().SetDeadline(time.Now().Add(limit)) // a connection that is closed is told below
 		defer func() {
@@ -69,7 +72,12 @@ func (n *native) Run(
 			}
 		}()
 	}
-	for again := true; ; again = false {
+	again := n.conn.PgConn().TxStatus() == 'I'
+	if each != nil {
+		all := each
+		each = func(row sqlstore.Rows) error { again = false; return all(row) } // no row is given twice
+	}
+	for ; ; again = false {
 		if each == nil && len(args) == 0 {
 			var tag pgconn.CommandTag
 			tag, err = n.conn.Exec(ctx, text)
@@ -80,8 +88,7 @@ func (n *native) Run(
 		if err == nil || !outdated(err) {
 			break
 		}
-		delete(n.known, text)
-		if failed := n.conn.Deallocate(ctx, text); failed != nil || !again || n.conn.PgConn().TxStatus() != 'I' {
+		if failed := n.forget(ctx, text); failed != nil || !again || n.conn.PgConn().TxStatus() != 'I' {
 			return 0, &outdatedError{err}
 		}
 	}
@@ -111,6 +118,18 @@ func (n *native) prepared(ctx context.Context, each func(sqlstore.Rows) error, t
 		err = own
 	}
 	return tag.RowsAffected(), err
+}
+
+// forget takes a statement off the server, under pgx's name for the text and under the name that it was prepared by: pgx
+// knows none any more where taking all of them off failed in the middle.
+func (n *native) forget(ctx context.Context, text string) error {
+	k := n.known[text]
+	delete(n.known, text)
+	err := n.conn.Deallocate(ctx, text)
+	if err == nil && k != nil {
+		err = n.conn.PgConn().Deallocate(ctx, k.Name)
+	}
+	return err
 }
 
 // know returns a prepared statement.

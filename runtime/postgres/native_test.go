@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"strings"
@@ -193,5 +194,72 @@ func TestOutdatedStatement(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A statement beside rows that are still open is refused as what it is, and not as a lost connection, after which the
+// engine would begin again.
+func TestOpenRowsAreNoLostConnection(t *testing.T) {
+	t.Parallel()
+	db, err := sql.Open("pgx", pgtest.DSN(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	s := &session{T: t}
+	if err := conn.Raw(func(c any) error { s.q = nativeOf(c); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := conn.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := tx.QueryContext(t.Context(), `SELECT generate_series(1, 100000)`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.texts(`SELECT $1::text`, "x"); err == nil || errors.Is(err, driver.ErrBadConn) || !strings.Contains(err.Error(), "still open") {
+		t.Errorf("got %v, want that rows are open", err)
+	}
+	if err := errors.Join(rows.Close(), rows.Err()); err != nil {
+		t.Error(err)
+	}
+	if list, err := s.texts(`SELECT $1::text`, "x"); err != nil || list[0] != "x" {
+		t.Errorf("afterwards: %v, %v", list, err)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Where taking all statements off failed in the middle, one that is outdated is still prepared again.
+func TestStatementsThatPgxForgot(t *testing.T) {
+	t.Parallel()
+	server := pgtest.DSN(t)
+	s, other := newSession(t, server), newSession(t, server)
+	s.exec(`CREATE TABLE made ("a" text)`)
+	s.exec(`INSERT INTO made VALUES ($1)`, "one")
+	const query = `SELECT "a" FROM made WHERE "a" = $1`
+	if _, err := s.texts(query, "one"); err != nil {
+		t.Fatal(err)
+	}
+	for i := range maxKnown - 2 {
+		if _, err := s.texts(fmt.Sprintf("SELECT 'text %d'", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.q.Run(gone, time.Minute, func(sqlstore.Rows) error { return nil }, `SELECT 'one more'`); err == nil {
+		t.Fatal("a statement of a context that has ended succeeded")
+	}
+	other.exec(`ALTER TABLE made ALTER "a" TYPE varchar`)
+	if list, err := s.texts(query, "one"); err != nil || len(list) != 1 {
+		t.Errorf("got %v, %v", list, err)
 	}
 }

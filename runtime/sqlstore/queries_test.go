@@ -99,11 +99,46 @@ func TestTextsOfAMachine(t *testing.T) {
 	}
 }
 
+// all are these, those of the repository that programs use or that generators are tried on, and one whose sweeper waits for
+// the times that each record has.
+func all(t *testing.T, d Dialect) []*driver.Schema {
+	t.Helper()
+	list := append(machines(t, d), machineOf(t, d, "timed.yaml", []byte(`fsm: 1
+machine: timed
+entity: Timed
+requests: {request_id: optional}
+otherwise: reject
+states:
+  held: {}
+  kept: {}
+  over: {terminal: true}
+operations:
+  make: {creates: held}
+  keep: {from: [held, kept], to: kept}
+  lapse: {by: system, from: held, to: over, trigger: [after created_at + 1h]}
+  end: {by: system, from: kept, to: over, trigger: [after updated_at + 1h]}
+`)))
+	for _, pattern := range []string{"specs/*.yaml", "examples/*/[a-z]*.yaml", "gen/testdata/scenarios/*.yaml", "internal/lab/fuzzmachines/testdata/festival.yaml"} {
+		files, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(pattern)))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, machineOf(t, d, file, text))
+		}
+	}
+	return list
+}
+
 // A server takes each statement, and knows its tables, columns and types.
 func TestAServerPreparesEachQuery(t *testing.T) {
 	t.Parallel()
 	d := Postgres().(*postgres)
-	for _, s := range machines(t, d) {
+	for _, s := range all(t, d) {
 		db, err := sql.Open("pgx", pgtest.DSN(t))
 		if err != nil {
 			t.Fatal(err)

@@ -57,7 +57,7 @@ func (t *table) moveText(o *driver.OperationInfo, many bool) *writeText {
 		made["SETS"] += ", " + column + " = " + now[i]
 	}
 	for _, c := range t.worked { // what a statement does not say, a trigger works out
-		if of, moves := now[t.schema.Column(c.Minute)]; moves {
+		if of := t.written(c, now); of != "" && c.Minute != "created_at" {
 			made["SETS"] += ", " + quote(c.Name) + " = " + t.worth(c, of)
 		}
 	}
@@ -82,7 +82,7 @@ func (t *table) createText(many bool) *writeText {
 	values = append(values, `i."checksum"`) // the first link of the chain
 	for _, c := range t.worked {
 		made["ROW"] += ", " + quote(c.Name)
-		values = append(values, t.worth(c, now[t.schema.Column(c.Minute)]))
+		values = append(values, t.worth(c, t.written(c, now)))
 	}
 	made["NEW"] = strings.Join(values, ", ")
 	if !many {
@@ -96,6 +96,18 @@ func (t *table) createText(many bool) *writeText {
 		}})
 	}
 	return t.finishText("create_many", cells, made)
+}
+
+// written returns what a statement writes into the source of a worked column: now has it by column, and at -1 of
+// the state. It is empty where the statement leaves the source as it is.
+func (t *table) written(c *driver.WorkedColumn, now map[int]string) string {
+	switch c.Minute {
+	case "":
+		return now[-1]
+	case "created_at", "updated_at":
+		return "i." + quote(c.Minute)
+	}
+	return now[t.schema.Column(c.Minute)]
 }
 
 // free is the condition that nobody has a place of a new row i under a rule.

@@ -8,7 +8,10 @@
 // refuse.
 package light
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // State is the state of a Light. The zero State is invalid.
 type State uint8
@@ -17,9 +20,9 @@ type State uint8
 const (
 	// StateGo: cars go.
 	StateGo State = iota + 1
-	// StateCaution: cars stop if they can.
+	// StateCaution: cars stop if they can. Always: pressed == true.
 	StateCaution
-	// StateWalk: people walk.
+	// StateWalk: people walk. Always: pressed == false.
 	StateWalk
 	// StateClear: nobody starts any more.
 	StateClear
@@ -84,6 +87,7 @@ const (
 	OpNew    = "new"
 	OpPress  = "press"
 	OpTick   = "tick"
+	OpPlan   = "plan"
 	OpFault  = "fault"
 	OpRepair = "repair"
 )
@@ -93,6 +97,7 @@ const (
 	EventNew    = "new"
 	EventPress  = "press"
 	EventTick   = "tick"
+	EventPlan   = "plan"
 	EventFault  = "fault"
 	EventRepair = "repair"
 )
@@ -107,13 +112,43 @@ var (
 // Light is one record of the machine. Change it by its methods only: they keep
 // its rules.
 //
-// Times are UTC, cut to microseconds.
+// Times are UTC, cut to microseconds. Durations are whole microseconds.
 type Light struct {
 	State State `json:"state"`
 
 	// Until: when it changes.
 	Until   time.Time `json:"until"`
 	Pressed bool      `json:"pressed"`
+	// GoFor: how long cars go at least.
+	GoFor time.Duration `json:"go_for"`
+	// WalkFor: how long people may start to walk.
+	WalkFor time.Duration `json:"walk_for"`
+}
+
+// MarshalJSON writes the record. Durations are numbers of microseconds.
+func (l Light) MarshalJSON() ([]byte, error) {
+	type fields Light
+	return json.Marshal(struct {
+		fields
+		GoFor   int64 `json:"go_for"`
+		WalkFor int64 `json:"walk_for"`
+	}{fields(l), l.GoFor.Microseconds(), l.WalkFor.Microseconds()})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (l *Light) UnmarshalJSON(text []byte) error {
+	type fields Light
+	all := struct {
+		*fields
+		GoFor   int64 `json:"go_for"`
+		WalkFor int64 `json:"walk_for"`
+	}{fields: (*fields)(l), GoFor: l.GoFor.Microseconds(), WalkFor: l.WalkFor.Microseconds()}
+	if err := json.Unmarshal(text, &all); err != nil {
+		return err
+	}
+	l.GoFor = spanOf(all.GoFor)
+	l.WalkFor = spanOf(all.WalkFor)
+	return nil
 }
 
 // Equal reports whether both records are the same in every field; times are
@@ -121,7 +156,9 @@ type Light struct {
 func (l Light) Equal(other Light) bool {
 	return l.State == other.State &&
 		l.Until.Equal(other.Until) &&
-		l.Pressed == other.Pressed
+		l.Pressed == other.Pressed &&
+		l.GoFor == other.GoFor &&
+		l.WalkFor == other.WalkFor
 }
 
 // Event says what a call did to a record.
@@ -222,7 +259,9 @@ func New(now time.Time) (Light, Event, error) {
 	next := l
 	next.Until = now.Add(10 * time.Second)
 	next.Pressed = false
-	event, err := l.step(EventNew, &next, StateGo)
+	next.GoFor = 10 * time.Second
+	next.WalkFor = 8 * time.Second
+	event, err := l.step("new", EventNew, &next, StateGo)
 	if err != nil {
 		return Light{}, Event{}, err
 	}
@@ -243,7 +282,7 @@ func (l *Light) Press() (Event, error) {
 	}
 	next := *l
 	next.Pressed = true
-	return l.step(EventPress, &next, l.State)
+	return l.step("press", EventPress, &next, l.State)
 }
 
 // Tick moves a Light from go, caution, walk, clear or ready to caution, go,
@@ -257,11 +296,11 @@ func (l *Light) Press() (Event, error) {
 // The first of these that fits is taken:
 //   - if it was go and pressed == true: to caution; it sets until to now + 3s
 //   - if it was go: it stays where it is; it sets until to now + 1s
-//   - if it was caution: to walk; it sets until to now + 8s and pressed to
-//     false
+//   - if it was caution: to walk; it sets until to now + walk_for and pressed
+//     to false
 //   - if it was walk: to clear; it sets until to now + 5s
 //   - if it was clear: to ready; it sets until to now + 2s
-//   - if it was ready: to go; it sets until to now + 10s
+//   - if it was ready: to go; it sets until to now + go_for
 //
 // [Effects.Green] is asked for, where it enters go. [Effects.Amber] is asked
 // for, where it enters caution. [Effects.RedAndWalk] is asked for, where it
@@ -286,44 +325,78 @@ func (l *Light) Tick(now time.Time) (Event, error) {
 		}
 		next := *l
 		next.Until = now.Add(3 * time.Second)
-		return l.step(EventTick, &next, StateCaution)
+		return l.step("tick", EventTick, &next, StateCaution)
 	case l.State == StateGo:
 		if !inYears(now.Add(1 * time.Second)) {
 			return Event{}, l.refuseRule("tick", ErrOverflow, "until")
 		}
 		next := *l
 		next.Until = now.Add(1 * time.Second)
-		return l.step(EventTick, &next, l.State)
+		return l.step("tick", EventTick, &next, l.State)
 	case l.State == StateCaution:
-		if !inYears(now.Add(8 * time.Second)) {
+		if !inYears(now.Add(l.WalkFor)) {
 			return Event{}, l.refuseRule("tick", ErrOverflow, "until")
 		}
 		next := *l
-		next.Until = now.Add(8 * time.Second)
+		next.Until = now.Add(l.WalkFor)
 		next.Pressed = false
-		return l.step(EventTick, &next, StateWalk)
+		return l.step("tick", EventTick, &next, StateWalk)
 	case l.State == StateWalk:
 		if !inYears(now.Add(5 * time.Second)) {
 			return Event{}, l.refuseRule("tick", ErrOverflow, "until")
 		}
 		next := *l
 		next.Until = now.Add(5 * time.Second)
-		return l.step(EventTick, &next, StateClear)
+		return l.step("tick", EventTick, &next, StateClear)
 	case l.State == StateClear:
 		if !inYears(now.Add(2 * time.Second)) {
 			return Event{}, l.refuseRule("tick", ErrOverflow, "until")
 		}
 		next := *l
 		next.Until = now.Add(2 * time.Second)
-		return l.step(EventTick, &next, StateReady)
+		return l.step("tick", EventTick, &next, StateReady)
 	default:
-		if !inYears(now.Add(10 * time.Second)) {
+		if !inYears(now.Add(l.GoFor)) {
 			return Event{}, l.refuseRule("tick", ErrOverflow, "until")
 		}
 		next := *l
-		next.Until = now.Add(10 * time.Second)
-		return l.step(EventTick, &next, StateGo)
+		next.Until = now.Add(l.GoFor)
+		return l.step("tick", EventTick, &next, StateGo)
 	}
+}
+
+// PlanInput holds the inputs of Plan.
+type PlanInput struct {
+	GoFor   time.Duration // how long cars go at least; from 5s to 2m
+	WalkFor time.Duration // how long people may start to walk; from 5s to 30s
+}
+
+// Plan keeps a Light go, caution, walk, clear, ready or flashing.
+//
+// The lengths of an hour.
+//
+// It sets go_for and walk_for to the inputs.
+func (l *Light) Plan(in PlanInput) (Event, error) {
+	in.GoFor = cutLength(in.GoFor)
+	if in.GoFor < 5*time.Second || in.GoFor > 2*time.Minute {
+		return Event{}, l.refuseInput("plan", "go_for", "expected 5s to 2m")
+	}
+	in.WalkFor = cutLength(in.WalkFor)
+	if in.WalkFor < 5*time.Second || in.WalkFor > 30*time.Second {
+		return Event{}, l.refuseInput("plan", "walk_for", "expected 5s to 30s")
+	}
+	if l.State != StateGo &&
+		l.State != StateCaution &&
+		l.State != StateWalk &&
+		l.State != StateClear &&
+		l.State != StateReady &&
+		l.State != StateFlashing {
+		return Event{}, l.refuseState("plan", "go, caution, walk, clear, ready, flashing")
+	}
+	next := *l
+	next.GoFor = in.GoFor
+	next.WalkFor = in.WalkFor
+	return l.step("plan", EventPlan, &next, l.State)
 }
 
 // Fault moves a Light from go, caution, walk, clear or ready to flashing.
@@ -338,7 +411,7 @@ func (l *Light) Fault() (Event, error) {
 		return Event{}, l.refuseState("fault", "go, caution, walk, clear, ready")
 	}
 	next := *l
-	return l.step(EventFault, &next, StateFlashing)
+	return l.step("fault", EventFault, &next, StateFlashing)
 }
 
 // Repair moves a Light from flashing to ready.
@@ -357,7 +430,7 @@ func (l *Light) Repair(now time.Time) (Event, error) {
 	next := *l
 	next.Until = now.Add(2 * time.Second)
 	next.Pressed = false
-	return l.step(EventRepair, &next, StateReady)
+	return l.step("repair", EventRepair, &next, StateReady)
 }
 
 // Can reports whether an operation is possible in the state of the Light: nil,
@@ -370,6 +443,8 @@ func (l Light) Can(operation string) error {
 		possible, allowed = l.State == StateGo || l.State == StateCaution || l.State == StateWalk || l.State == StateClear || l.State == StateReady || l.State == StateFlashing, "go, caution, clear, ready"
 	case OpTick, OpFault:
 		possible, allowed = l.State == StateGo || l.State == StateCaution || l.State == StateWalk || l.State == StateClear || l.State == StateReady, "go, caution, walk, clear, ready"
+	case OpPlan:
+		possible, allowed = l.State == StateGo || l.State == StateCaution || l.State == StateWalk || l.State == StateClear || l.State == StateReady || l.State == StateFlashing, "go, caution, walk, clear, ready, flashing"
 	case OpRepair:
 		possible, allowed = l.State == StateFlashing, "flashing"
 	}
@@ -381,12 +456,12 @@ func (l Light) Can(operation string) error {
 
 // possibleIn has the operations that are possible in each state.
 var possibleIn = [...][]string{
-	StateGo:       {OpPress, OpTick, OpFault},
-	StateCaution:  {OpPress, OpTick, OpFault},
-	StateWalk:     {OpPress, OpTick, OpFault},
-	StateClear:    {OpPress, OpTick, OpFault},
-	StateReady:    {OpPress, OpTick, OpFault},
-	StateFlashing: {OpPress, OpRepair},
+	StateGo:       {OpPress, OpTick, OpPlan, OpFault},
+	StateCaution:  {OpPress, OpTick, OpPlan, OpFault},
+	StateWalk:     {OpPress, OpTick, OpPlan, OpFault},
+	StateClear:    {OpPress, OpTick, OpPlan, OpFault},
+	StateReady:    {OpPress, OpTick, OpPlan, OpFault},
+	StateFlashing: {OpPress, OpPlan, OpRepair},
 }
 
 // Possible lists the operations that are possible in the state of the Light, as
@@ -401,14 +476,15 @@ func (l Light) Possible() []string {
 
 // Call is what [Light.Do] hands to the method of an operation.
 type Call struct {
-	Now time.Time
+	Now    time.Time
+	Inputs map[string]any // by name, of the types that the method takes; a word may be its text
 }
 
 // Do calls the method of an operation by its name, one of the Op constants. It
-// refuses an unknown operation and a time that is missing with ErrInvalidInput.
-// It makes no record.
+// refuses an unknown operation, an input that is unknown, missing or of another
+// type and a time that is missing with ErrInvalidInput. It makes no record.
 func (l *Light) Do(operation string, call Call) (Event, error) {
-	sent := callInputs{}
+	sent := callInputs{inputs: call.Inputs}
 	switch operation {
 	case OpPress:
 		if sent.complete() {
@@ -418,6 +494,11 @@ func (l *Light) Do(operation string, call Call) (Event, error) {
 		needTime(&sent, call.Now)
 		if sent.complete() {
 			return l.Tick(call.Now)
+		}
+	case OpPlan:
+		in := PlanInput{GoFor: inputOf[time.Duration](&sent, "go_for"), WalkFor: inputOf[time.Duration](&sent, "walk_for")}
+		if sent.complete() {
+			return l.Plan(in)
 		}
 	case OpFault:
 		if sent.complete() {
@@ -441,12 +522,49 @@ func Check(l Light) []Violation {
 	if !l.State.Valid() {
 		return append(found, Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
+	l.rules(func(rule string, must bool) bool {
+		found = append(found, Violation{Rule: rule, Must: must})
+		return true
+	})
 	return found
 }
 
-// step takes a step that was decided on a copy of the record.
-func (l *Light) step(name string, next *Light, to State) (Event, error) {
+// rules hands over each rule of its state that the record breaks, MUST before
+// SHOULD, until it is told to stop.
+func (l *Light) rules(broken func(rule string, must bool) bool) bool {
+	if (l.GoFor < 5*time.Second || l.GoFor > 2*time.Minute) && !broken("go_for", true) {
+		return false
+	}
+	if (l.WalkFor < 5*time.Second || l.WalkFor > 30*time.Second) && !broken("walk_for", true) {
+		return false
+	}
+	switch l.State {
+	case StateCaution:
+		return (l.Pressed || broken("pressed == true", true))
+	case StateWalk:
+		return (!l.Pressed || broken("pressed == false", true))
+	}
+	return true
+}
+
+// broken returns the first MUST rule that the record breaks, or nothing.
+func (l *Light) broken() (first string) {
+	l.rules(func(rule string, must bool) bool {
+		if must {
+			first = rule
+		}
+		return !must
+	})
+	return first
+}
+
+// step takes a step that was decided on a copy of the record, unless the copy
+// breaks a rule: then somebody else made the record.
+func (l *Light) step(op, name string, next *Light, to State) (Event, error) {
 	next.State = to
+	if rule := next.broken(); rule != "" {
+		return Event{}, l.refuseRule(op, ErrInvariant, rule)
+	}
 	event := Event{Name: name, From: l.State, To: to}
 	*l = *next
 	return event, nil

@@ -4,6 +4,7 @@ package light
 
 import (
 	"testing"
+	"time"
 )
 
 // TestLight makes the calls of testCases.
@@ -13,48 +14,83 @@ func TestLight(t *testing.T) { testPackage.Run(t) }
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
 var testCases = []testCase{
 	// new
-	{Do: "new", Want: "new: (new) -> go", After: `{"until":"@now+10s","pressed":false}`, Asks: "green"},
+	{Do: "new", Want: "new: (new) -> go", After: `{"until":"@now+10s","pressed":false,"go_for":10000000,"walk_for":8000000}`, Asks: "green"},
 	// press
-	{In: "go", Given: `{"until":"@now+1h"}`, Do: "press", Want: "press: go -> go", After: `{"pressed":true}`},
-	{In: "caution", Given: `{"until":"@now+1h"}`, Do: "press", Want: "press: caution -> caution", After: `{"pressed":true}`},
-	{In: "clear", Given: `{"until":"@now+1h"}`, Do: "press", Want: "press: clear -> clear", After: `{"pressed":true}`},
-	{In: "ready", Given: `{"until":"@now+1h"}`, Do: "press", Want: "press: ready -> ready", After: `{"pressed":true}`},
-	{In: "walk", Given: `{"until":"@now+1h"}`, Do: "press", Want: "press: walk -> (recorded)"},
-	{In: "flashing", Given: `{"until":"@now+1h"}`, Do: "press", Want: "press: flashing -> (recorded)"},
-	{In: "go", Given: `{"until":"@now+1h","pressed":true}`, Do: "press", Want: "press: go -> go"},
+	{In: "go", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`, Do: "press", Want: "press: go -> go", After: `{"pressed":true}`},
+	{In: "caution", Given: `{"until":"@now+1h","pressed":true,"go_for":7000000,"walk_for":8000000}`, Do: "press", Want: "press: caution -> caution"},
+	{In: "clear", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`, Do: "press", Want: "press: clear -> clear", After: `{"pressed":true}`},
+	{In: "ready", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`, Do: "press", Want: "press: ready -> ready", After: `{"pressed":true}`},
+	{In: "walk", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`, Do: "press", Want: "press: walk -> (recorded)"},
+	{In: "flashing", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`, Do: "press", Want: "press: flashing -> (recorded)"},
 	// tick
-	{In: "go", Given: `{"until":"@now+1µs"}`, Do: "tick", Want: "refused guard over (too_early)"},
-	{In: "go", Given: `{"until":"@now","pressed":true}`, Do: "tick", Want: "tick: go -> caution", After: `{"until":"@now+3s"}`, Asks: "amber"},
-	{In: "go", Given: `{"until":"@now-1h"}`, Do: "tick", Want: "tick: go -> go", After: `{"until":"@now+1s"}`},
-	{In: "go", Given: `{"until":"@now-1µs"}`, Do: "tick", Want: "tick: go -> go", After: `{"until":"@now+1s"}`},
-	{In: "caution", Given: `{"until":"@now-1h"}`, Do: "tick", Want: "tick: caution -> walk", After: `{"until":"@now+8s"}`, Asks: "red_and_walk"},
-	{In: "walk", Given: `{"until":"@now-1h"}`, Do: "tick", Want: "tick: walk -> clear", After: `{"until":"@now+5s"}`, Asks: "red"},
-	{In: "clear", Given: `{"until":"@now-1h"}`, Do: "tick", Want: "tick: clear -> ready", After: `{"until":"@now+2s"}`, Asks: "red_and_amber"},
-	{In: "ready", Given: `{"until":"@now-1h"}`, Do: "tick", Want: "tick: ready -> go", After: `{"until":"@now+10s"}`, Asks: "green"},
-	{In: "caution", Given: `{"until":"@now","pressed":true}`, Do: "tick", Want: "tick: caution -> walk", After: `{"until":"@now+8s","pressed":false}`, Asks: "red_and_walk"},
-	{In: "walk", Given: `{"until":"@now","pressed":true}`, Do: "tick", Want: "tick: walk -> clear", After: `{"until":"@now+5s"}`, Asks: "red"},
-	{In: "clear", Given: `{"until":"@now","pressed":true}`, Do: "tick", Want: "tick: clear -> ready", After: `{"until":"@now+2s"}`, Asks: "red_and_amber"},
-	{In: "ready", Given: `{"until":"@now","pressed":true}`, Do: "tick", Want: "tick: ready -> go", After: `{"until":"@now+10s"}`, Asks: "green"},
+	{In: "go", Given: `{"until":"@now+1µs","go_for":5000000,"walk_for":5000000}`, Do: "tick", Want: "refused guard over (too_early)"},
+	{In: "go", Given: `{"until":"@now","pressed":true,"go_for":5000000,"walk_for":5000000}`, Do: "tick", Want: "tick: go -> caution", After: `{"until":"@now+3s"}`, Asks: "amber"},
+	{In: "ready", Given: `{"until":"@now","go_for":5000000,"walk_for":5000000}`, Do: "tick", Want: "tick: ready -> go", After: `{"until":"@now+5s"}`, Asks: "green"},
+	{In: "go", Given: `{"until":"@now-1µs","go_for":7000000,"walk_for":8000000}`, Do: "tick", Want: "tick: go -> go", After: `{"until":"@now+1s"}`},
+	{In: "caution", Given: `{"until":"@now-1h","pressed":true,"go_for":7000000,"walk_for":8000000}`, Do: "tick", Want: "tick: caution -> walk", After: `{"until":"@now+8s","pressed":false}`, Asks: "red_and_walk"},
+	{In: "walk", Given: `{"until":"@now-1h","go_for":7000000,"walk_for":8000000}`, Do: "tick", Want: "tick: walk -> clear", After: `{"until":"@now+5s"}`, Asks: "red"},
+	{In: "clear", Given: `{"until":"@now-1h","go_for":7000000,"walk_for":8000000}`, Do: "tick", Want: "tick: clear -> ready", After: `{"until":"@now+2s"}`, Asks: "red_and_amber"},
+	{In: "ready", Given: `{"until":"@now-1h","go_for":7000000,"walk_for":8000000}`, Do: "tick", Want: "tick: ready -> go", After: `{"until":"@now+7s"}`, Asks: "green"},
+	{In: "go", Given: `{"until":"@now","pressed":true,"walk_for":5000000}`, Do: "tick", Want: "refused invariant"},
+	{In: "clear", Given: `{"until":"@now","pressed":true,"go_for":5000000,"walk_for":5000000}`, Do: "tick", Want: "tick: clear -> ready", After: `{"until":"@now+2s"}`, Asks: "red_and_amber"},
+	{In: "ready", Given: `{"until":"@now","pressed":true,"go_for":5000000,"walk_for":5000000}`, Do: "tick", Want: "tick: ready -> go", After: `{"until":"@now+5s"}`, Asks: "green"},
+	// plan
+	{In: "go", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`, Do: "plan", With: `{"go_for":9000000,"walk_for":10000000}`, Want: "plan: go -> go", After: `{"go_for":9000000,"walk_for":10000000}`},
+	{In: "caution", Given: `{"until":"@now+1h","pressed":true,"go_for":7000000,"walk_for":8000000}`, Do: "plan", With: `{"go_for":9000000,"walk_for":10000000}`, Want: "plan: caution -> caution", After: `{"go_for":9000000,"walk_for":10000000}`},
+	{In: "walk", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`, Do: "plan", With: `{"go_for":9000000,"walk_for":10000000}`, Want: "plan: walk -> walk", After: `{"go_for":9000000,"walk_for":10000000}`},
+	{In: "clear", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`, Do: "plan", With: `{"go_for":9000000,"walk_for":10000000}`, Want: "plan: clear -> clear", After: `{"go_for":9000000,"walk_for":10000000}`},
+	{In: "ready", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`, Do: "plan", With: `{"go_for":9000000,"walk_for":10000000}`, Want: "plan: ready -> ready", After: `{"go_for":9000000,"walk_for":10000000}`},
+	{In: "flashing", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`, Do: "plan", With: `{"go_for":9000000,"walk_for":10000000}`, Want: "plan: flashing -> flashing", After: `{"go_for":9000000,"walk_for":10000000}`},
+	{In: "go", Given: `{"until":"@now","go_for":5000000,"walk_for":5000000}`, Do: "plan", With: `{"go_for":5000000,"walk_for":5000000}`, By: "a", Want: "plan: go -> go"},
+	{In: "go", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`, Do: "plan", With: `{"go_for":0,"walk_for":10000000}`, Want: "refused invalid_input go_for"},
+	{In: "go", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`, Do: "plan", With: `{"go_for":4999999,"walk_for":10000000}`, Want: "refused invalid_input go_for"},
+	{In: "go", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`, Do: "plan", With: `{"go_for":5000001,"walk_for":10000000}`, Want: "plan: go -> go", After: `{"go_for":5000001,"walk_for":10000000}`},
+	{In: "go", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`, Do: "plan", With: `{"go_for":119999999,"walk_for":10000000}`, Want: "plan: go -> go", After: `{"go_for":119999999,"walk_for":10000000}`},
+	{In: "go", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`, Do: "plan", With: `{"go_for":120000000,"walk_for":10000000}`, Want: "plan: go -> go", After: `{"go_for":120000000,"walk_for":10000000}`},
+	{In: "go", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`, Do: "plan", With: `{"go_for":120000001,"walk_for":10000000}`, Want: "refused invalid_input go_for"},
+	{In: "go", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`, Do: "plan", With: `{"go_for":9000000,"walk_for":0}`, Want: "refused invalid_input walk_for"},
+	{In: "go", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`, Do: "plan", With: `{"go_for":9000000,"walk_for":4999999}`, Want: "refused invalid_input walk_for"},
+	{In: "go", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`, Do: "plan", With: `{"go_for":9000000,"walk_for":5000001}`, Want: "plan: go -> go", After: `{"go_for":9000000,"walk_for":5000001}`},
+	{In: "go", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`, Do: "plan", With: `{"go_for":9000000,"walk_for":29999999}`, Want: "plan: go -> go", After: `{"go_for":9000000,"walk_for":29999999}`},
+	{In: "go", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`, Do: "plan", With: `{"go_for":9000000,"walk_for":30000000}`, Want: "plan: go -> go", After: `{"go_for":9000000,"walk_for":30000000}`},
+	{In: "go", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`, Do: "plan", With: `{"go_for":9000000,"walk_for":30000001}`, Want: "refused invalid_input walk_for"},
 	// fault
-	{In: "go", Given: `{"until":"@now+1h"}`, Do: "fault", Want: "fault: go -> flashing", Asks: "flash"},
-	{In: "caution", Given: `{"until":"@now+1h"}`, Do: "fault", Want: "fault: caution -> flashing", Asks: "flash"},
-	{In: "walk", Given: `{"until":"@now+1h"}`, Do: "fault", Want: "fault: walk -> flashing", Asks: "flash"},
-	{In: "clear", Given: `{"until":"@now+1h"}`, Do: "fault", Want: "fault: clear -> flashing", Asks: "flash"},
-	{In: "ready", Given: `{"until":"@now+1h"}`, Do: "fault", Want: "fault: ready -> flashing", Asks: "flash"},
+	{In: "go", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`, Do: "fault", Want: "fault: go -> flashing", Asks: "flash"},
+	{In: "caution", Given: `{"until":"@now+1h","pressed":true,"go_for":7000000,"walk_for":8000000}`, Do: "fault", Want: "fault: caution -> flashing", Asks: "flash"},
+	{In: "walk", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`, Do: "fault", Want: "fault: walk -> flashing", Asks: "flash"},
+	{In: "clear", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`, Do: "fault", Want: "fault: clear -> flashing", Asks: "flash"},
+	{In: "ready", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`, Do: "fault", Want: "fault: ready -> flashing", Asks: "flash"},
 	// repair
-	{In: "flashing", Given: `{"until":"@now+1h"}`, Do: "repair", Want: "repair: flashing -> ready", After: `{"until":"@now+2s"}`, Asks: "red_and_amber"},
-	{In: "flashing", Given: `{"until":"@now+1h","pressed":true}`, Do: "repair", Want: "repair: flashing -> ready", After: `{"until":"@now+2s","pressed":false}`, Asks: "red_and_amber"},
+	{In: "flashing", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`, Do: "repair", Want: "repair: flashing -> ready", After: `{"until":"@now+2s"}`, Asks: "red_and_amber"},
+	{In: "flashing", Given: `{"until":"@now+1h","pressed":true,"go_for":7000000,"walk_for":8000000}`, Do: "repair", Want: "repair: flashing -> ready", After: `{"until":"@now+2s","pressed":false}`, Asks: "red_and_amber"},
 }
 
 // testChecks are records, and the rules that each breaks: in each state one that is whole, and
 // then what is different in others.
 var testChecks = []testCheck{
-	{In: "go", Given: `{"until":"@now+1h"}`},
-	{In: "caution", Given: `{"until":"@now+1h"}`},
-	{In: "walk", Given: `{"until":"@now+1h"}`},
-	{In: "clear", Given: `{"until":"@now+1h"}`},
-	{In: "ready", Given: `{"until":"@now+1h"}`},
-	{In: "flashing", Given: `{"until":"@now+1h"}`},
+	{In: "go", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`},
+	{In: "go", But: `{"go_for":0}`, Broken: "go_for"},
+	{In: "go", But: `{"go_for":4999999}`, Broken: "go_for"},
+	{In: "go", But: `{"go_for":5000000}`},
+	{In: "go", But: `{"go_for":5000001}`},
+	{In: "go", But: `{"go_for":119999999}`},
+	{In: "go", But: `{"go_for":120000000}`},
+	{In: "go", But: `{"go_for":120000001}`, Broken: "go_for"},
+	{In: "go", But: `{"walk_for":0}`, Broken: "walk_for"},
+	{In: "go", But: `{"walk_for":4999999}`, Broken: "walk_for"},
+	{In: "go", But: `{"walk_for":5000000}`},
+	{In: "go", But: `{"walk_for":5000001}`},
+	{In: "go", But: `{"walk_for":29999999}`},
+	{In: "go", But: `{"walk_for":30000000}`},
+	{In: "go", But: `{"walk_for":30000001}`, Broken: "walk_for"},
+	{In: "go", But: `{"go_for":0,"walk_for":0}`, Broken: "go_for; walk_for"},
+	{In: "caution", Given: `{"until":"@now+1h","pressed":true,"go_for":7000000,"walk_for":8000000}`},
+	{In: "caution", But: `{"pressed":false}`, Broken: "pressed == true"},
+	{In: "walk", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`},
+	{In: "walk", But: `{"pressed":true}`, Broken: "pressed == false"},
+	{In: "clear", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`},
+	{In: "ready", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`},
+	{In: "flashing", Given: `{"until":"@now+1h","go_for":7000000,"walk_for":8000000}`},
 }
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
@@ -65,6 +101,7 @@ var testPackage = testedPackage[Light]{
 		"new":    "(new) -> go",
 		"press":  "go -> go, caution -> caution, clear -> clear, ready -> ready, walk -> (recorded), flashing -> (recorded)",
 		"tick":   "go -> caution, go -> go, caution -> walk, walk -> clear, clear -> ready, ready -> go",
+		"plan":   "go -> go, caution -> caution, walk -> walk, clear -> clear, ready -> ready, flashing -> flashing",
 		"fault":  "go -> flashing, caution -> flashing, walk -> flashing, clear -> flashing, ready -> flashing",
 		"repair": "flashing -> ready",
 	},
@@ -77,8 +114,9 @@ var testPackage = testedPackage[Light]{
 	},
 	Timed: "tick, repair",
 	Do: func(r *Light, operation string, c testCall, inputs map[string]any) (any, error) {
-		return r.Do(operation, Call{Now: c.Now()})
+		return r.Do(operation, Call{Now: c.Now(), Inputs: inputs})
 	},
+	Sent: testInputs,
 	Errors: map[string]error{
 		"too_early": ErrTooEarly,
 	},
@@ -97,12 +135,32 @@ func testPure(r *Light, operation string, c testCall) (e any, err error) {
 		return r.Press()
 	case "tick":
 		return r.Tick(c.Now())
+	case "plan":
+		return r.Plan(testPlanInput(c))
 	case "fault":
 		return r.Fault()
 	case "repair":
 		return r.Repair(c.Now())
 	}
 	return e, err
+}
+
+func testPlanInput(c testCall) PlanInput {
+	return PlanInput{
+		GoFor:   testInput[time.Duration](c, "go_for"),
+		WalkFor: testInput[time.Duration](c, "walk_for"),
+	}
+}
+
+// testInputs has the inputs of a call by their names.
+func testInputs(operation string, c testCall) map[string]any {
+	inputs := map[string]any{}
+	switch operation {
+	case "plan":
+		testSend[time.Duration](c, inputs, "go_for", false)
+		testSend[time.Duration](c, inputs, "walk_for", false)
+	}
+	return inputs
 }
 
 // testEffects notes what is performed.

@@ -14,6 +14,15 @@ import (
 // monotonic clock.
 func cutTime(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
+// cutLength returns a length as records hold it: whole microseconds. What is less than none stays
+// so, and is refused.
+func cutLength(d time.Duration) time.Duration {
+	if d < 0 {
+		return min(d.Truncate(time.Microsecond), -time.Microsecond)
+	}
+	return d.Truncate(time.Microsecond)
+}
+
 // inYears reports whether a time is in the years 1 to 9999.
 func inYears(t time.Time) bool {
 	year := t.UTC().Year()
@@ -53,6 +62,45 @@ func needTime(c *callInputs, now time.Time) {
 	if now.IsZero() {
 		c.wrong("now", "it is required and zero")
 	}
+}
+
+// inputOf returns an input that has to be there.
+func inputOf[T any](c *callInputs, name string) (v T) {
+	c.known = append(c.known, name)
+	sent := c.inputs[name]
+	if sent == nil {
+		c.wrong(name, "it is required and missing")
+		return v
+	}
+	return typedInput[T](c, name, sent)
+}
+
+// typedInput returns an input with its type. The text of a word will do for the word.
+func typedInput[T any](c *callInputs, name string, sent any) T {
+	v, ok := sent.(T)
+	word, isWord := any(&v).(interface {
+		Valid() bool
+		UnmarshalText(text []byte) error
+	})
+	if text, isText := sent.(string); !ok && isWord && isText {
+		if err := word.UnmarshalText([]byte(text)); err != nil {
+			c.wrong(name, err.Error())
+		}
+		return v
+	}
+	if !ok {
+		c.wrong(name, fmt.Sprintf("it is of type %T, expected %T", sent, v))
+	}
+	return v
+}
+
+// spanOf returns a length of microseconds; one that no record holds is negative, so that Check
+// finds it.
+func spanOf(micros int64) time.Duration {
+	if d := time.Duration(micros) * time.Microsecond; d.Microseconds() == micros {
+		return d
+	}
+	return -1
 }
 
 // Code is the cause of a refusal; errors.Is finds it in the *Refusal that a call returns.

@@ -631,3 +631,37 @@ func (p *testedPackage[R]) byName(t *testing.T, c *testCase, was, want R, answer
 		try(" with "+input+" of another type", "refused invalid_input "+input, was, name, call, inputs)
 	}
 }
+
+// testSend puts an input beside others, a word as its text where it has one.
+func testSend[T any](c testCall, inputs map[string]any, name string, optional bool) {
+	if _, sent := c.Inputs[name]; optional && !sent {
+		return
+	}
+	var v any = testInput[T](c, name)
+	if word, isWord := v.(interface {
+		Valid() bool
+		MarshalText() ([]byte, error)
+	}); isWord && word.Valid() {
+		if text, err := word.MarshalText(); err == nil && len(text)%2 == 0 {
+			v = string(text)
+		}
+	}
+	inputs[name] = v
+}
+
+// testInput returns an input: the zero value where the call does not send it.
+func testInput[T any](c testCall, name string) T {
+	var v T
+	if text, sent := c.Inputs[name]; sent && json.Unmarshal(text, &v) != nil {
+		var none T
+		return none // no word of an enum
+	}
+	if at, ok := any(&v).(*time.Time); ok {
+		*at = testSent(*at)
+	}
+	if length, ok := any(&v).(*time.Duration); ok { // microseconds, and a part of one
+		const dust = 321 * time.Nanosecond
+		*length = *length*1000 + dust
+	}
+	return v
+}

@@ -254,7 +254,7 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 }
 
 // Sweep runs what is due, and returns how many steps it took: Stage after
-// scheduled_at and Rescue after attempted_at + 60m. Call it regularly, from any
+// scheduled_at and Rescue after attempted_at + 1h. Call it regularly, from any
 // number of processes, or let worker.Run do so.
 func (m *Machine) Sweep(ctx context.Context) (int, error) {
 	return m.core.Sweep(ctx)

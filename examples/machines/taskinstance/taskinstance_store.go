@@ -385,9 +385,9 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 }
 
 // Sweep runs what is due, and returns how many steps it took: ScheduleAgain
-// after next_try_at, TimeoutQueued after queued_at + 600s, Lose after
-// heartbeat_at + 300s and GiveUpTrigger after trigger_ends_at. Call it
-// regularly, from any number of processes, or let worker.Run do so.
+// after next_try_at, TimeoutQueued after queued_at + 10m, Lose after
+// heartbeat_at + 5m and GiveUpTrigger after trigger_ends_at. Call it regularly,
+// from any number of processes, or let worker.Run do so.
 func (m *Machine) Sweep(ctx context.Context) (int, error) {
 	return m.core.Sweep(ctx)
 }

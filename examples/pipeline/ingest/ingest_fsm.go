@@ -368,7 +368,7 @@ func (j *Job) FailStalled(now time.Time) (Event, error) {
 //
 // The system runs it, without an actor.
 //
-// It sets run_after to now + 60s and clears active_at.
+// It sets run_after to now + 1m and clears active_at.
 //
 // It is refused unless:
 //   - has_stalled: active_at is present (ErrNotStalled)

@@ -201,7 +201,7 @@ func (m *Machine) Release(ctx context.Context, at fsm.Target, c fsm.Call) (Outco
 // back into the queue with a delay. It only follows fail_stalled. The system
 // runs it, without an actor; two runs at one revision converge.
 //
-// It sets run_after to now + 60s and clears active_at. It returns ErrNotStalled
+// It sets run_after to now + 1m and clears active_at. It returns ErrNotStalled
 // unless active_at is present.
 func (m *Machine) RetryStalled(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, retryStalledCall(opRetryStalled, c))
@@ -247,7 +247,7 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 }
 
 // Sweep runs what is due, and returns how many steps it took: FailStalled after
-// active_at + 600s. Call it regularly, from any number of processes, or let
+// active_at + 10m. Call it regularly, from any number of processes, or let
 // worker.Run do so.
 func (m *Machine) Sweep(ctx context.Context) (int, error) {
 	return m.core.Sweep(ctx)

@@ -171,7 +171,7 @@ type PublishPeers struct {
 // It makes a notice known. It is sent after the commit, again and again until
 // it is taken.
 //
-// It sets topic and body to the inputs and give_up_at to now + 3600s.
+// It sets topic and body to the inputs and give_up_at to now + 1h.
 func Publish(id string, in PublishInput, peers PublishPeers, now time.Time) (Notice, Event, error) {
 	now = driver.Time(now)
 	n := Notice{ID: id, CreatedAt: now}
@@ -244,7 +244,7 @@ func (n *Notice) GiveUp(now time.Time) (Event, error) {
 //
 // An operator runs it, and gives a reason.
 //
-// It sets give_up_at to now + 3600s.
+// It sets give_up_at to now + 1h.
 func (n *Notice) Retry(actor, reason string, now time.Time) (Event, error) {
 	if err := n.operated("retry", actor, reason); err != nil {
 		return Event{}, err

@@ -129,7 +129,7 @@ func Fold(events []fsm.Event) (Notice, error) {
 // that is taken is refused with fsm.ErrExists. It makes a notice known. It is
 // sent after the commit, again and again until it is taken.
 //
-// It sets topic and body to the inputs and give_up_at to now + 3600s.
+// It sets topic and body to the inputs and give_up_at to now + 1h.
 // [Effects.Post] is performed after the commit, and Confirm follows.
 func (m *Machine) Publish(ctx context.Context, id string, in PublishInput, c fsm.Call) (Outcome, error) {
 	return m.core.Create(ctx, publishCall(opPublish, id, in, c))
@@ -138,8 +138,8 @@ func (m *Machine) Publish(ctx context.Context, id string, in PublishInput, c fsm
 // Retry moves a Notice from dead to due. It sends a dead letter again, under
 // the same key. An operator runs it, and gives a reason.
 //
-// It sets give_up_at to now + 3600s. [Effects.Post] is performed after the
-// commit, and Confirm follows.
+// It sets give_up_at to now + 1h. [Effects.Post] is performed after the commit,
+// and Confirm follows.
 func (m *Machine) Retry(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, retryCall(opRetry, c))
 }

@@ -48,7 +48,7 @@ var rules = map[string]struct {
 	"internal/replay":          {own: []string{"spec", "gen", "internal/interp", "internal/live", "runtime", "runtime/audit", "runtime/driver", "runtime/fsmimpl"}},
 	"internal/mdpage":          {own: []string{"spec", "gen"}},
 	"internal/live":            {own: []string{"spec", "gen", "internal/interp", "runtime", "runtime/audit", "runtime/driver", "runtime/fsmimpl"}},
-	"internal/live/sqldb": {own: []string{"spec", "gen/chart", "internal/live", "runtime", "runtime/audit", "runtime/driver", "runtime/fsmimpl", "runtime/sqlite", "runtime/postgres", "runtime/sqlstore"},
+	"internal/live/sqldb": {own: []string{"spec", "gen/chart", "internal/live", "runtime", "runtime/audit", "runtime/driver", "runtime/evolve", "runtime/fsmimpl", "runtime/sqlite", "runtime/postgres", "runtime/sqlstore"},
 		other: []string{"github.com/jackc/pgx/v5", "modernc.org/sqlite"}},
 	"internal/cli":           {own: []string{"spec", "gen/chart", "internal/validate", "internal/serve"}, other: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},
 	"internal/live/livetest": {own: []string{"runtime", "runtime/audit", "runtime/driver", "runtime/fsmimpl", "examples"}},

@@ -5,3 +5,4 @@ package claims
 
 //go:generate go tool fsmgen gen slot.yaml --engine-tests
 //go:generate go tool fsmgen gen seat.yaml desk.yaml
+//go:generate go tool fsmgen gen desk2.yaml --beside desk.yaml --package desk2 --output desk2

@@ -134,10 +134,19 @@ func (f *finder) visit(n ast.Node) bool {
 	case *ast.CompositeLit:
 		f.composite(n)
 	case *ast.KeyValueExpr:
-		ast.Inspect(n.Value, f.visit)
+		if !f.hint(n.Value) {
+			ast.Inspect(n.Value, f.visit)
+		}
 		return false
 	}
 	return true
+}
+
+// hint reports whether a value only helps stores to be quick: a write that does not fit what it says has a statement that fits
+// all, and a trigger corrects what such a column holds. That it is right is tested where the schema is made.
+func (f *finder) hint(e ast.Expr) bool {
+	text := f.text(e)
+	return strings.HasPrefix(text, "[]driver.OperationInfo{") || strings.HasPrefix(text, "[]driver.WorkedColumn{")
 }
 
 // statements: each one that writes or calls is left out, each step is taken twice.

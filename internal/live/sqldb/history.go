@@ -44,6 +44,9 @@ func open(a Address) (*sql.DB, error) {
 		return nil, err
 	}
 	config.RuntimeParams["default_transaction_read_only"] = "on"
+	for name, value := range map[string]string{"timezone": "UTC", "datestyle": "ISO", "intervalstyle": "postgres"} { // for Drift
+		config.RuntimeParams[name] = value
+	}
 	return stdlib.OpenDB(*config), nil
 }
 

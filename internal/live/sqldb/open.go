@@ -1,6 +1,7 @@
 // Package sqldb opens the databases of SQL for internal/live: SQLite files and
-// PostgreSQL, by the address that a person types. It counts what their logs hold, and
-// lists the indexes and triggers that somebody added.
+// PostgreSQL, by the address that a person types. It counts what their logs hold,
+// lists the indexes and triggers that somebody added, and names those of the machine that
+// somebody has changed.
 //
 // It guarantees that nothing is written unless Open is told to, and that neither its
 // errors nor those that went through Clean hold the password of an address, also of
@@ -40,11 +41,14 @@ func Open(ctx context.Context, text string, m *spec.Machine, o Options) (*live.D
 	if err != nil {
 		return nil, a.Clean(err)
 	}
-	return live.Open(ctx, store{s}, live.Address{Shown: a.Shown, Dialect: a.Dialect, Clean: a.Clean}, m, o.SpecFile)
+	return live.Open(ctx, store{s, a}, live.Address{Shown: a.Shown, Dialect: a.Dialect, Clean: a.Clean}, m, o.SpecFile)
 }
 
 // store is a store as package live wants it.
-type store struct{ *sqlstore.Store }
+type store struct {
+	*sqlstore.Store
+	address Address
+}
 
 func (s store) Installed(ctx context.Context) ([]live.Installed, error) {
 	list, err := s.Store.Installed(ctx)

@@ -38,7 +38,7 @@ func TestInputs(t *testing.T) {
 		t.Errorf("by default %v and %v", c.Interval, c.Limit)
 	}
 	for name, in := range map[string]StartInput{
-		"interval": {Interval: fsm.Some(time.Hour + time.Microsecond)}, "limit": {Limit: fsm.Some(longest + time.Microsecond)}, "grace": {Grace: -time.Microsecond},
+		"interval": {Interval: fsm.Some(time.Hour + time.Microsecond)}, "limit": {Limit: fsm.Some(longest + time.Microsecond)}, "grace": {Grace: -time.Nanosecond},
 	} {
 		var r *fsm.Refusal
 		if _, _, err := Start("c", in, now); !errors.As(err, &r) || r.Code != fsm.ErrInvalidInput || r.Name != name {

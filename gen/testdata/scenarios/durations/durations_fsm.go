@@ -247,9 +247,9 @@ func Start(id string, in StartInput, now time.Time) (Check, Event, error) {
 	}
 	in.Limit = fsmimpl.CutDuration(in.Limit)
 	if value, ok := in.Limit.Get(); ok && (value < 0 || value > fsmimpl.MaxDuration) {
-		return Check{}, Event{}, c.refuseInput("start", "limit", "expected 0s to 876000h")
+		return Check{}, Event{}, c.refuseInput("start", "limit", "expected 0s to 36500d")
 	}
-	in.Grace = in.Grace.Truncate(time.Microsecond)
+	in.Grace = fsmimpl.CutLength(in.Grace)
 	if in.Grace < 0 || in.Grace > 5*time.Minute {
 		return Check{}, Event{}, c.refuseInput("start", "grace", "expected 0s to 5m")
 	}
@@ -311,13 +311,13 @@ type WidenInput struct {
 // It is refused unless:
 //   - short: interval + grace <= input.most (ErrTooLong)
 func (c *Check) Widen(in WidenInput, now time.Time) (Event, error) {
-	in.By = in.By.Truncate(time.Microsecond)
+	in.By = fsmimpl.CutLength(in.By)
 	if in.By < 0 || in.By > 30*time.Minute {
 		return Event{}, c.refuseInput("widen", "by", "expected 0s to 30m")
 	}
-	in.Most = in.Most.Truncate(time.Microsecond)
+	in.Most = fsmimpl.CutLength(in.Most)
 	if in.Most < 0 || in.Most > fsmimpl.MaxDuration {
-		return Event{}, c.refuseInput("widen", "most", "expected 0s to 876000h")
+		return Event{}, c.refuseInput("widen", "most", "expected 0s to 36500d")
 	}
 	if c.State != StateRunning {
 		return Event{}, c.refuseState("widen", "running")
@@ -458,9 +458,9 @@ type ShiftInput struct {
 // It is refused unless:
 //   - wide: limit + limit + limit + took > input.most (ErrTooSmall)
 func (c *Check) Shift(in ShiftInput, now time.Time) (Event, error) {
-	in.Most = in.Most.Truncate(time.Microsecond)
+	in.Most = fsmimpl.CutLength(in.Most)
 	if in.Most < 0 || in.Most > fsmimpl.MaxDuration {
-		return Event{}, c.refuseInput("shift", "most", "expected 0s to 876000h")
+		return Event{}, c.refuseInput("shift", "most", "expected 0s to 36500d")
 	}
 	if c.State != StateRunning {
 		return Event{}, c.refuseState("shift", "running")

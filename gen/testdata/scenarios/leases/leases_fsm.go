@@ -172,7 +172,7 @@ func (j *Job) Claim(in ClaimInput, actor string, now time.Time) (Event, error) {
 	if err := j.asked("claim", actor); err != nil {
 		return Event{}, err
 	}
-	in.Lease = in.Lease.Truncate(time.Microsecond)
+	in.Lease = fsmimpl.CutLength(in.Lease)
 	if in.Lease < time.Second || in.Lease > time.Hour {
 		return Event{}, j.refuseInput("claim", "lease", "expected 1s to 1h")
 	}
@@ -204,7 +204,7 @@ func (j *Job) Beat(in BeatInput, actor string, now time.Time) (Event, error) {
 	if err := j.asked("beat", actor); err != nil {
 		return Event{}, err
 	}
-	in.Lease = in.Lease.Truncate(time.Microsecond)
+	in.Lease = fsmimpl.CutLength(in.Lease)
 	if in.Lease < time.Second || in.Lease > time.Hour {
 		return Event{}, j.refuseInput("beat", "lease", "expected 1s to 1h")
 	}
