@@ -3,6 +3,7 @@ package postgres
 import (
 	"bytes"
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -31,30 +32,37 @@ func Join(store *sqlstore.Store, tx pgx.Tx) fsm.Joined {
 // querier is a pgx.Tx as the store uses it.
 type querier struct{ tx pgx.Tx }
 
-func (q querier) Exec(ctx context.Context, text string, args ...any) (int64, error) {
-	tag, err := q.tx.Exec(ctx, text, args...)
-	return tag.RowsAffected(), err
-}
-
-func (q querier) Query(ctx context.Context, text string, args ...any) (sqlstore.Rows, error) {
+func (q querier) Run(ctx context.Context, limit time.Duration, each func(sqlstore.Rows) error, text string, args ...any) (int64, error) {
+	if limit > 0 {
+		bound, done := context.WithTimeout(ctx, limit)
+		defer done()
+		ctx = bound
+	}
+	if each == nil {
+		tag, err := q.tx.Exec(ctx, text, args...)
+		return tag.RowsAffected(), err
+	}
 	list, err := q.tx.Query(ctx, text, args...)
-	return rows{list}, err
+	if err != nil {
+		return 0, err
+	}
+	defer list.Close()
+	for list.Next() {
+		if err := each(rows{list}); err != nil {
+			return 0, err
+		}
+	}
+	return list.CommandTag().RowsAffected(), list.Err()
 }
 
 // Ended asks for the state of the connection: pgx does not tell of the
 // transaction itself, and one that is open is never idle.
-func (q querier) Ended() bool {
-	c := q.tx.Conn()
-	return c == nil || c.IsClosed() || c.PgConn().TxStatus() == 'I'
-}
+func (q querier) Ended() bool { return idleNow(q.tx.Conn()) }
+
+func idleNow(c *pgx.Conn) bool { return c == nil || c.IsClosed() || c.PgConn().TxStatus() == 'I' }
 
 // rows are pgx.Rows as the store reads them.
 type rows struct{ pgx.Rows }
-
-func (r rows) Close() error {
-	r.Rows.Close()
-	return r.Rows.Err()
-}
 
 // Scan scans as database/sql does: into any, pgx would put types of its own.
 func (r rows) Scan(dest ...any) error {

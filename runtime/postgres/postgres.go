@@ -181,6 +181,9 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*sqlstore.Store, err
 	if !o.pooler {
 		each = append(each, stdlib.OptionAfterConnect(direct))
 	}
+	if config.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement { // else statements are not to be kept prepared
+		o.store = append(o.store, sqlstore.WithNative(nativeOf))
+	}
 	db := stdlib.OpenDB(*config, each...)
 	db.SetMaxOpenConns(o.sessions)
 	db.SetMaxIdleConns(o.sessions)

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -33,31 +32,25 @@ type explainer struct {
 	seen func(query, plan string)
 }
 
-func (e explainer) query(ctx context.Context, text string, args ...any) (*rows, error) {
+func (e explainer) query(ctx context.Context, each func(Rows) error, text string, args ...any) error {
 	plan, err := e.d.plan(ctx, e.querier, e.free, text, args)
 	if err != nil {
-		return nil, fmt.Errorf("sqlstore: explain %s: %w", text, err)
+		return fmt.Errorf("sqlstore: explain %s: %w", text, err)
 	}
 	e.seen(text, plan)
-	return e.querier.query(ctx, text, args...)
+	return e.querier.query(ctx, each, text, args...)
 }
 
 func (sqlite) plan(ctx context.Context, q querier, _ bool, text string, args []any) (string, error) {
-	answer, err := q.query(ctx, "EXPLAIN QUERY PLAN "+text, args...)
-	if err != nil {
-		return "", err
-	}
-	defer answer.Close()
 	var steps []string
-	for answer.Next() {
+	err := q.query(ctx, func(rows Rows) error {
 		var id, parent, unused int
 		var step string
-		if err := answer.Scan(&id, &parent, &unused, &step); err != nil {
-			return "", err
-		}
+		err := rows.Scan(&id, &parent, &unused, &step)
 		steps = append(steps, step)
-	}
-	return strings.Join(steps, "\n"), errors.Join(answer.Err(), answer.Close())
+		return err
+	}, "EXPLAIN QUERY PLAN "+text, args...)
+	return strings.Join(steps, "\n"), err
 }
 
 // unliked are the steps of a plan that get slower with the tables.

@@ -63,19 +63,12 @@ func (t *table) meta(ctx context.Context, q querier) (*meta, error) {
 	if err != nil || !objects["fsm_meta"] {
 		return nil, err
 	}
-	rows, err := q.query(ctx, t.query("meta", nil), t.schema.Machine)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	if !rows.Next() {
-		return nil, rows.Err()
-	}
-	var m meta
-	if err := rows.Scan(&m.version, &m.hash, &m.enforce, &m.dialect); err != nil {
-		return nil, err
-	}
-	return &m, rows.Err()
+	var m *meta
+	err = q.query(ctx, func(rows Rows) error {
+		m = &meta{}
+		return rows.Scan(&m.version, &m.hash, &m.enforce, &m.dialect)
+	}, t.query("meta", nil), t.schema.Machine)
+	return m, err
 }
 
 // Check returns a refusal unless the database holds this specification's

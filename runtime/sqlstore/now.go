@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -27,15 +26,11 @@ func (s *Store) Now(ctx context.Context) (at time.Time, took time.Duration, err 
 		s.readers.give(x, err != nil)
 	}()
 	began := time.Now()
-	answer, err := x.query(ctx, "SELECT clock_timestamp()")
+	err = x.query(ctx, func(rows Rows) error {
+		defer func() { took = time.Since(began) }()
+		return rows.Scan(&at)
+	}, "SELECT clock_timestamp()")
 	if err != nil {
-		return at, 0, fmt.Errorf("sqlstore: ask for the time: %w", err)
-	}
-	if answer.Next() {
-		err = answer.Scan(&at)
-	}
-	took = time.Since(began)
-	if err = errors.Join(err, answer.Err(), answer.Close()); err != nil {
 		return at, 0, fmt.Errorf("sqlstore: ask for the time: %w", err)
 	}
 	return at, took, nil

@@ -57,17 +57,7 @@ func (s *session) turn(ctx context.Context, all *turns) error {
 }
 
 func integer(ctx context.Context, q querier, text string, args ...any) (n int64, err error) {
-	rows, err := q.query(ctx, text, args...)
-	if err != nil {
-		return 0, err
-	}
-	defer rows.Close()
-	if rows.Next() {
-		err = rows.Scan(&n)
-	}
-	if err == nil {
-		err = rows.Err()
-	}
+	err = q.query(ctx, func(rows Rows) error { return rows.Scan(&n) }, text, args...)
 	return n, err
 }
 

@@ -66,7 +66,7 @@ func (t *table) writeAlone(ctx context.Context, s *session, text string, args []
 		return 0, &unbegun{err}
 	}
 	var n int64
-	q := s.within(tx)
+	q := s.within(steady, tx)
 	if err = t.dialect.settings(ctx, q, forBegun, nil); err != nil {
 		err = &unbegun{err}
 	} else if n, err = write(ctx, q, text, args, row); err == nil {

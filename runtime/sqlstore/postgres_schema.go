@@ -50,7 +50,13 @@ func executed(texts []string) (steps []stage) {
 // table of an index and whether it is of use, the text of a comment. How an index or a trigger is
 // made is not compared: `fsmctl audit` names one that is another than the generated.
 func (p *postgres) catalog(ctx context.Context, q querier, t *table) (map[string]string, error) {
-	rows, err := q.query(ctx, `SELECT 'function', proname::text, prosrc || coalesce(replace(array_to_string(proconfig, '; '), '"', ''), '')
+	have := map[string]string{}
+	err := q.query(ctx, func(rows Rows) error {
+		var kind, name, text string
+		err := rows.Scan(&kind, &name, &text)
+		have[kind+" "+name] = text
+		return err
+	}, `SELECT 'function', proname::text, prosrc || coalesce(replace(array_to_string(proconfig, '; '), '"', ''), '')
 			FROM pg_proc WHERE pronamespace = `+p.namespace()+` AND (proname LIKE $1 OR proname = 'fsm_is_set')
 		UNION ALL SELECT 'trigger', tgname || ' ON ' || relname, '' FROM pg_trigger JOIN pg_class ON tgrelid = pg_class.oid
 			WHERE relnamespace = `+p.namespace()+` AND NOT tgisinternal AND relname LIKE $1
@@ -59,19 +65,7 @@ func (p *postgres) catalog(ctx context.Context, q querier, t *table) (map[string
 				FROM pg_index AS x JOIN pg_class AS o ON o.oid = x.indrelid WHERE x.indexrelid = pg_class.oid), '')
 			FROM pg_class WHERE relnamespace = `+p.namespace()+` AND (relname LIKE $1 OR relname = 'fsm_meta') `+p.comments(),
 		likeForm.Replace(t.schema.Table)+"%")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	have := map[string]string{}
-	for rows.Next() {
-		var kind, name, text string
-		if err := rows.Scan(&kind, &name, &text); err != nil {
-			return nil, err
-		}
-		have[kind+" "+name] = text
-	}
-	return have, rows.Err()
+	return have, err
 }
 
 // compare returns the statements that make one wanted object, and adds to last what is to

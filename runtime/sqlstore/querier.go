@@ -5,26 +5,25 @@ import (
 	"database/sql"
 	sqldriver "database/sql/driver"
 	"fmt"
+	"time"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/call"
 )
 
-// Rows are what a query returns, such as Rows. Scan must take whatever
+// Rows are what a query returns, at one of them, such as *sql.Rows. Scan must take whatever
 // database/sql's takes: pointers to basic types and to any, and sql.Scanner.
 type Rows interface {
-	Next() bool
 	Scan(dest ...any) error
-	Err() error
-	Close() error
 }
 
-// Querier runs statements in a transaction that its caller has begun by another
-// way than database/sql, on the store's database.
+// Querier runs statements by another way than database/sql, on the store's database: in a transaction
+// that its caller has begun, or in a session of the store (see WithNative).
 type Querier interface {
-	// Exec runs a statement and returns how many rows it changed.
-	Exec(ctx context.Context, text string, args ...any) (int64, error)
-	Query(ctx context.Context, text string, args ...any) (Rows, error)
+	// Run runs a statement, gives its rows one after the other to each, and returns how many it changed.
+	// A nil each has no rows; then, without arguments, the text may hold several statements. The answer is
+	// waited for until ctx ends, and no longer than limit, if that is not 0.
+	Run(ctx context.Context, limit time.Duration, each func(Rows) error, text string, args ...any) (int64, error)
 	// Ended reports whether the transaction was committed or rolled back.
 	Ended() bool
 }
@@ -87,20 +86,13 @@ type foreignQuerier struct {
 }
 
 func (f foreignQuerier) exec(ctx context.Context, text string, args ...any) (sql.Result, error) {
-	ctx, done := f.limit.bound(ctx)
-	defer done()
-	n, err := f.q.Exec(ctx, text, args...)
+	n, err := f.q.Run(ctx, time.Duration(f.limit), nil, text, args...)
 	return sqldriver.RowsAffected(n), err
 }
 
-func (f foreignQuerier) query(ctx context.Context, text string, args ...any) (*rows, error) {
-	ctx, done := f.limit.bound(ctx)
-	r, err := f.q.Query(ctx, text, args...)
-	if err != nil {
-		done()
-		return nil, err
-	}
-	return &rows{r, done}, nil
+func (f foreignQuerier) query(ctx context.Context, each func(Rows) error, text string, args ...any) error {
+	_, err := f.q.Run(ctx, time.Duration(f.limit), each, text, args...)
+	return err
 }
 
 // write runs a statement that writes, and returns how many rows it changed. row
@@ -113,23 +105,16 @@ func write(ctx context.Context, q querier, text string, args []any, row func(tex
 		}
 		return res.RowsAffected()
 	}
-	rows, err := q.query(ctx, text, args...)
-	if err != nil {
-		return 0, err
-	}
-	defer rows.Close()
 	var n int64
 	var id string
 	into := []any{&id}
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return n, err
+	err := q.query(ctx, func(rows Rows) error { // the commit's own error comes from it, too
+		err := rows.Scan(into...)
+		if err == nil {
+			row(id)
+			n++
 		}
-		row(id)
-		n++
-	}
-	if err := rows.Err(); err != nil { // the commit's own error comes here
-		return n, err
-	}
-	return n, rows.Close()
+		return err
+	}, text, args...)
+	return n, err
 }

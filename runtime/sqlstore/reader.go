@@ -31,20 +31,12 @@ func (r *reader) each(text string, args []any, f func(Rows) error) error {
 		return r.err
 	}
 	r.ran = true
-	rows, err := r.q.query(r.ctx, text, args...)
-	if err != nil {
+	var own error // of f
+	err := r.q.query(r.ctx, func(rows Rows) error { own = f(rows); return own }, text, args...)
+	if err != nil && own == nil {
 		return r.fail(err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := f(rows.Rows); err != nil {
-			return err
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return r.fail(err)
-	}
-	return nil
+	return own
 }
 
 // fail notes that the transaction can no longer be trusted: some errors make

@@ -41,19 +41,13 @@ func (s *Store) Installed(ctx context.Context) (list []Installed, err error) {
 	if !objects["fsm_meta"] {
 		return nil, nil
 	}
-	rows, err := session.query(ctx, `SELECT "machine", "version", "hash", "enforce", "dialect" FROM `+s.dialect.qualified("fsm_meta")+` ORDER BY "machine"`)
-	if err != nil {
-		return nil, t.fault("read the meta table", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = session.query(ctx, func(rows Rows) error {
 		var i Installed
-		if err := rows.Scan(&i.Machine, &i.Version, &i.Hash, &i.Enforce, &i.Dialect); err != nil {
-			return nil, t.fault("read the meta table", err)
-		}
+		err := rows.Scan(&i.Machine, &i.Version, &i.Hash, &i.Enforce, &i.Dialect)
 		list = append(list, i)
-	}
-	if err := rows.Err(); err != nil {
+		return err
+	}, `SELECT "machine", "version", "hash", "enforce", "dialect" FROM `+s.dialect.qualified("fsm_meta")+` ORDER BY "machine"`)
+	if err != nil {
 		return nil, t.fault("read the meta table", err)
 	}
 	return list, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	sqldriver "database/sql/driver"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -15,28 +16,19 @@ import (
 // querier runs statements in a session or in a caller's transaction.
 type querier interface {
 	exec(ctx context.Context, text string, args ...any) (sql.Result, error)
-	query(ctx context.Context, text string, args ...any) (*rows, error)
+	// query gives the rows of a statement, one after the other, to each, until that returns an error.
+	query(ctx context.Context, each func(Rows) error, text string, args ...any) error
 }
 
-// rows are the rows of a statement whose time is limited until they are closed.
-type rows struct {
-	Rows
-	done context.CancelFunc
-}
-
-// Close ends the statement.
-func (r *rows) Close() error {
-	defer r.done()
-	return r.Rows.Close()
-}
-
-// queried makes rows of a statement's answer.
-func queried(done context.CancelFunc, r *sql.Rows, err error) (*rows, error) {
-	if err != nil {
-		done()
-		return nil, err
+// read gives rows to each.
+func read(r *sql.Rows, each func(Rows) error) error {
+	defer r.Close()
+	for r.Next() {
+		if err := each(r); err != nil {
+			return err
+		}
 	}
-	return &rows{r, done}, nil
+	return errors.Join(r.Err(), r.Close())
 }
 
 // session is one connection that the store keeps, with its prepared statements.
@@ -45,12 +37,14 @@ type session struct {
 	// stmts is nil with a server: its driver keeps statements prepared itself,
 	// and closing ours would be a round trip to a server that may be gone.
 	stmts  map[string]*sql.Stmt
-	limit  limit  // of its statements
-	others others // what is known of other writers
-	waited string // how long the connection was opened to wait by itself
-	turns  *turns // nil: it is not its turn
-	lost   bool   // it is in a transaction that could not be taken back
-	cut    bool   // its caller has ended it, and the server did not
+	native Querier    // of the connection; nil: all statements go through database/sql
+	entry  sync.Mutex // see byDriver
+	limit  limit      // of its statements
+	others others     // what is known of other writers
+	waited string     // how long the connection was opened to wait by itself
+	turns  *turns     // nil: it is not its turn
+	lost   bool       // it is in a transaction that could not be taken back
+	cut    bool       // its caller has ended it, and the server did not
 }
 
 // maxStatements bounds what one session keeps prepared; the number of texts
@@ -85,16 +79,20 @@ func (s *session) exec(ctx context.Context, text string, args ...any) (sql.Resul
 	}
 }
 
-func (s *session) query(ctx context.Context, text string, args ...any) (*rows, error) {
+func (s *session) query(ctx context.Context, each func(Rows) error, text string, args ...any) error {
 	for n := 0; ; n++ {
-		r, err := s.tryQuery(ctx, text, args...)
-		if !s.met(ctx, err, n) {
-			return r, err
+		began, err := s.tryQuery(ctx, each, text, args...)
+		if began || !s.met(ctx, err, n) {
+			return err
 		}
 	}
 }
 
 func (s *session) tryExec(ctx context.Context, text string, args ...any) (sql.Result, error) {
+	if s.native != nil {
+		n, err := s.byDriver(ctx, nil, nil, text, args)
+		return sqldriver.RowsAffected(n), err
+	}
 	ctx, done := s.limit.bound(ctx)
 	defer done()
 	if s.stmts == nil {
@@ -107,19 +105,27 @@ func (s *session) tryExec(ctx context.Context, text string, args ...any) (sql.Re
 	return st.ExecContext(ctx, args...)
 }
 
-func (s *session) tryQuery(ctx context.Context, text string, args ...any) (*rows, error) {
+// tryQuery is one try at a query. began says that there are rows, or were.
+func (s *session) tryQuery(ctx context.Context, each func(Rows) error, text string, args ...any) (began bool, err error) {
+	if s.native != nil {
+		_, err = s.byDriver(ctx, nil, each, text, args)
+		return true, err
+	}
 	ctx, done := s.limit.bound(ctx)
+	defer done()
+	var r *sql.Rows
 	if s.stmts == nil {
-		r, err := s.conn.QueryContext(ctx, text, args...)
-		return queried(done, r, err)
+		r, err = s.conn.QueryContext(ctx, text, args...)
+	} else {
+		var st *sql.Stmt
+		if st, err = s.stmt(ctx, text); err == nil {
+			r, err = st.QueryContext(ctx, args...)
+		}
 	}
-	st, err := s.stmt(ctx, text)
 	if err != nil {
-		done()
-		return nil, err
+		return false, err
 	}
-	r, err := st.QueryContext(ctx, args...)
-	return queried(done, r, err)
+	return true, read(r, each)
 }
 
 // forget closes the prepared statements: after a change of the schema their
@@ -146,9 +152,12 @@ func (s *session) close(broken bool) {
 // within returns what runs statements in a transaction of this session. With a
 // server it is the transaction itself: when a connection is lost, database/sql
 // closes a Conn whose statement failed, and would wait forever for the open
-// transaction to end.
-func (s *session) within(tx *sql.Tx) querier {
-	if s.stmts == nil {
+// transaction to end. The transaction lives as long as alive.
+func (s *session) within(alive context.Context, tx *sql.Tx) querier {
+	switch {
+	case s.native != nil:
+		return nativeTx{s, alive}
+	case s.stmts == nil:
 		return txQuerier{tx, s.limit}
 	}
 	return s
@@ -166,10 +175,14 @@ func (q txQuerier) exec(ctx context.Context, text string, args ...any) (sql.Resu
 	return q.tx.ExecContext(ctx, text, args...)
 }
 
-func (q txQuerier) query(ctx context.Context, text string, args ...any) (*rows, error) {
+func (q txQuerier) query(ctx context.Context, each func(Rows) error, text string, args ...any) error {
 	ctx, done := q.limit.bound(ctx)
+	defer done()
 	r, err := q.tx.QueryContext(ctx, text, args...)
-	return queried(done, r, err)
+	if err != nil {
+		return err
+	}
+	return read(r, each)
 }
 
 // pool hands out sessions, each to one caller at a time. It opens at most as
@@ -178,6 +191,7 @@ type pool struct {
 	db      *sql.DB
 	dialect Dialect
 	slots   chan struct{}
+	native  func(conn any) Querier
 	reading bool          // its sessions cannot write, and need no setting that is for writers
 	limit   time.Duration // of the waits of a call that has none of its own; 0: none
 	turns   *turns        // among the processes that write the file
@@ -253,6 +267,12 @@ func (p *pool) open(ctx context.Context, s *session) error {
 	var err error
 	if s.conn, err = p.db.Conn(opening); err != nil {
 		return fmt.Errorf("sqlstore: open a connection: %w", err)
+	}
+	if p.native != nil {
+		if err := s.conn.Raw(func(conn any) error { s.native = p.native(conn); return nil }); err != nil {
+			s.close(true)
+			return fmt.Errorf("sqlstore: open a connection: %w", err)
+		}
 	}
 	use := forStore
 	if p.reading {

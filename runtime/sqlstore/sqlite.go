@@ -107,18 +107,9 @@ func older(have, want [3]int) bool {
 
 // one returns the first column of the only row of a query, as text.
 func one(ctx context.Context, q querier, text string) (string, error) {
-	rows, err := q.query(ctx, text)
-	if err != nil {
-		return "", err
-	}
-	defer rows.Close()
 	var value string
-	if rows.Next() {
-		if err := rows.Scan(&value); err != nil {
-			return "", err
-		}
-	}
-	return value, errors.Join(rows.Err(), rows.Close())
+	err := q.query(ctx, func(rows Rows) error { return rows.Scan(&value) }, text)
+	return value, err
 }
 
 func (sqlite) file(ctx context.Context, q querier) (string, error) {
@@ -168,20 +159,12 @@ func (sqlite) objects(ctx context.Context, q querier) (map[string]bool, error) {
 
 // column returns the first column of a query, as text.
 func column(ctx context.Context, q querier, text string, args ...any) ([]string, error) {
-	rows, err := q.query(ctx, text, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	var values []string
-	for rows.Next() {
-		var v string
-		if err := rows.Scan(&v); err != nil {
-			return nil, err
-		}
-		values = append(values, v)
-	}
-	return values, rows.Err()
+	err := q.query(ctx, func(rows Rows) error {
+		values = append(values, "")
+		return rows.Scan(&values[len(values)-1])
+	}, text, args...)
+	return values, err
 }
 
 func (sqlite) shred() string { return "PRAGMA secure_delete = 1" }

@@ -47,20 +47,14 @@ func (o object) piece() (evolve.Piece, error) {
 
 // masters returns all objects of the file that have a text, by their names in small letters.
 func (sqlite) masters(ctx context.Context, q querier) (map[string]object, error) {
-	rows, err := q.query(ctx, `SELECT "type", "name", "tbl_name", "sql" FROM sqlite_master WHERE "sql" IS NOT NULL`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	have := map[string]object{}
-	for rows.Next() {
+	err := q.query(ctx, func(rows Rows) error {
 		var o object
-		if err := rows.Scan(&o.kind, &o.name, &o.table, &o.sql); err != nil {
-			return nil, err
-		}
+		err := rows.Scan(&o.kind, &o.name, &o.table, &o.sql)
 		have[strings.ToLower(o.name)] = o
-	}
-	return have, rows.Err()
+		return err
+	}, `SELECT "type", "name", "tbl_name", "sql" FROM sqlite_master WHERE "sql" IS NOT NULL`)
+	return have, err
 }
 
 // sqliteFile is a file with one machine's objects, and those of others.

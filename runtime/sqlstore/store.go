@@ -55,6 +55,7 @@ type options struct {
 	wait     time.Duration
 	bell     *driver.Bell
 	release  []func() error
+	native   func(conn any) Querier
 }
 
 // WithReaders gives reads a database of their own, opened on the same data.
@@ -134,6 +135,7 @@ func New(db *sql.DB, d Dialect, opts ...Option) (*Store, error) {
 		s.readers = newPool(db, d, readers)
 	}
 	s.writers.limit, s.readers.limit = s.wait, s.wait
+	s.writers.native, s.readers.native = o.native, o.native
 	if err := s.open(); err != nil {
 		s.writers.close()
 		return nil, err

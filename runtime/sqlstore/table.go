@@ -371,7 +371,7 @@ func (t *table) once(ctx context.Context, at *spot, claim string, how mode, f fu
 	if s.limit > 0 {
 		steady, cut = context.WithCancel(steady)
 		defer cut()
-		inside, stop = ctx, context.AfterFunc(ctx, cut)
+		inside, stop = ctx, context.AfterFunc(ctx, s.cuts(cut))
 		defer func() { stop() }()
 	}
 	loosen := s.limit.leash(cut)
@@ -396,7 +396,7 @@ func (t *table) once(ctx context.Context, at *spot, claim string, how mode, f fu
 		}
 		return t.fault("begin a transaction", err)
 	}
-	x := &txn{reader: reader{ctx: inside, t: t, q: s.within(tx)}, tx: tx, mode: how}
+	x := &txn{reader: reader{ctx: inside, t: t, q: s.within(steady, tx)}, tx: tx, mode: how}
 	if t.dialect.writers() != 1 {
 		x.spot = at
 	}

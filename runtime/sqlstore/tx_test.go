@@ -43,36 +43,29 @@ func (s *script) exec(_ context.Context, text string, _ ...any) (sql.Result, err
 	return sqldriver.RowsAffected(s.changed), s.answer(text)
 }
 
-func (s *script) query(_ context.Context, text string, _ ...any) (*rows, error) {
+func (s *script) query(_ context.Context, each func(Rows) error, text string, _ ...any) error {
 	if err := s.answer(text); err != nil {
-		return nil, err
+		return err
 	}
 	if word, ok := s.words[text]; ok {
-		return &rows{&scripted{left: []string{word}}, func() {}}, nil
+		return each(&scripted{id: word})
 	}
 	if n, ok := s.numbers[text]; ok {
-		return &rows{&scripted{left: []string{"a number"}, n: n}, func() {}}, nil
+		return each(&scripted{n: n})
 	}
-	return &rows{&scripted{left: s.rows, spoilt: s.spoilt}, func() {}}, nil
+	for _, id := range s.rows {
+		if err := each(&scripted{id: id, spoilt: s.spoilt}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// scripted are rows whose id is known, in the state on at revision 3, or a number.
+// scripted is a row whose id is known, in the state on at revision 3, or a number.
 type scripted struct {
 	id     string
-	left   []string
 	n      int64
 	spoilt error
-}
-
-func (*scripted) Err() error   { return nil }
-func (*scripted) Close() error { return nil }
-
-func (r *scripted) Next() bool {
-	if len(r.left) == 0 {
-		return false
-	}
-	r.id, r.left = r.left[0], r.left[1:]
-	return true
 }
 
 func (r *scripted) Scan(dest ...any) error {

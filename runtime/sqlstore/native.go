@@ -1,0 +1,74 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	sqldriver "database/sql/driver"
+	"time"
+)
+
+// WithNative makes sessions run their statements by the driver itself, past database/sql, which takes less memory.
+// of returns what runs them on a connection of the driver, or nil. Connections and transactions stay those of
+// database/sql, so an effect has a *sql.Tx, in which the store's statements run too.
+func WithNative(of func(conn any) Querier) Option { return func(o *options) { o.native = of } }
+
+// byDriver runs a statement by the driver itself, while database/sql leaves the connection alone. In a
+// transaction, which lives as long as tx, it refuses to when that has ended.
+func (s *session) byDriver(ctx, tx context.Context, each func(Rows) error, text string, args []any) (n int64, err error) {
+	if tx != nil {
+		s.entry.Lock()
+		if tx.Err() != nil {
+			s.entry.Unlock()
+			return 0, sql.ErrTxDone
+		}
+	}
+	entered, panicked := false, any(nil)
+	gone := s.conn.Raw(func(any) error {
+		defer func() { panicked = recover() }() // Raw would close the connection, and wait for its transaction
+		if entered = true; tx != nil {
+			s.entry.Unlock()
+		}
+		if tx != nil && s.native.Ended() {
+			err = sql.ErrTxDone
+		} else {
+			n, err = s.native.Run(ctx, time.Duration(s.limit), each, text, args...)
+		}
+		return nil // an error would close it, too
+	})
+	if tx != nil && !entered {
+		s.entry.Unlock()
+	}
+	if panicked != nil {
+		panic(panicked)
+	}
+	if gone != nil {
+		return 0, gone
+	}
+	return n, err
+}
+
+// cuts returns cut for a transaction whose statements go through the driver: database/sql then ends it, and may
+// close the connection, which a statement that is about to enter must not meet.
+func (s *session) cuts(cut context.CancelFunc) func() {
+	return func() {
+		s.entry.Lock()
+		defer s.entry.Unlock()
+		cut()
+	}
+}
+
+// nativeTx runs statements in the transaction that a session is in.
+type nativeTx struct {
+	s  *session
+	tx context.Context
+}
+
+func (q nativeTx) exec(ctx context.Context, text string, args ...any) (sql.Result, error) {
+	n, err := q.s.byDriver(ctx, q.tx, nil, text, args)
+	return sqldriver.RowsAffected(n), err
+}
+
+func (q nativeTx) query(ctx context.Context, each func(Rows) error, text string, args ...any) error {
+	_, err := q.s.byDriver(ctx, q.tx, each, text, args)
+	return err
+}
