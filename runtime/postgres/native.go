@@ -217,7 +217,7 @@ func (n *native) value(i int) (v any, err error) {
 		return nil, nil
 	}
 	switch n.now.Fields[i].DataTypeOID {
-	case pgtype.Int8OID:
+	case pgtype.Int8OID, pgtype.Int4OID, pgtype.Int2OID: // an owner may have narrowed a column
 		err = n.scan(i, &n.number)
 		return n.number, err
 	case pgtype.BoolOID:

@@ -87,6 +87,9 @@ func TestNativeValues(t *testing.T) {
 			t.Errorf("read %v, %v, %v, %v, %v", any1, any2, any3, any4, any5)
 		}
 	}
+	if list, err := s.texts(`SELECT $1::integer UNION ALL SELECT $2::smallint`, int64(-7), int64(8)); err != nil || strings.Join(list, " ") != "-7 8" {
+		t.Errorf("narrower numbers: %v, %v", list, err)
+	}
 	if list, err := s.texts(`SELECT ($1::text IS NULL)::text`, ""); err != nil || list[0] != "false" {
 		t.Errorf("an empty text is absent: %v, %v", list, err)
 	}

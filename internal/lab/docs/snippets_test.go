@@ -3,13 +3,17 @@ package docs
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/console"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
@@ -34,6 +38,14 @@ func TestSnippets(t *testing.T) {
 
 	if err := handles(ctx, jobs); err != nil {
 		t.Error(err)
+	}
+	mux, answer := http.NewServeMux(), httptest.NewRecorder()
+	if err := consoleOf(mux, jobs, func(*http.Request) (string, error) { return "ann", nil }); err != nil {
+		t.Error(err)
+	}
+	mux.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, "/console/production/lifecycle/records", nil))
+	if answer.Code != http.StatusOK || !strings.Contains(answer.Body.String(), "job-1") {
+		t.Errorf("the console answers %d: %s", answer.Code, answer.Body)
 	}
 	if n, err := retention(ctx, jobs); n != 3 || err != nil {
 		t.Errorf("%d records went, want 3: %v", n, err)
@@ -83,6 +95,18 @@ func handles(ctx context.Context, jobs *lifecycle.Machine) error {
 
 func runs(ctx context.Context, jobs *lifecycle.Machine, workers []*worker.Worker[lifecycle.Job]) error {
 	return worker.Run(ctx, jobs.Core(), worker.Upkeep{}, workers...)
+}
+
+func consoleOf(mux *http.ServeMux, jobs *lifecycle.Machine, userOf func(*http.Request) (string, error)) error {
+	h, err := console.New(console.Options{
+		Who: func(r *http.Request) (console.Viewer, error) {
+			user, err := userOf(r) // your login
+			return console.Reader(user), err
+		},
+		Machines: []console.Machine{console.Of(console.Place{Name: "production", Colour: "#a51d2d"}, jobs)},
+	})
+	mux.Handle("/console/", http.StripPrefix("/console", h))
+	return err
 }
 
 func checks(ctx context.Context, jobs *lifecycle.Machine, workers []*worker.Worker[lifecycle.Job]) error {
