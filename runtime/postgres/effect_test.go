@@ -68,3 +68,46 @@ func TestEffectMeetsAnother(t *testing.T) {
 		}
 	}
 }
+
+// An effect that ends the engine's transaction by a text is told so, and nothing is told to be done that is not.
+func TestEffectEndsTheTransaction(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	store, err := postgres.Open(ctx, pgtest.DSN(t), quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	schema := storetest.Schema()
+	schema.SQL = parcelSQL(t)
+	if err := fsmimpl.Migrate(ctx, store, schema); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"ROLLBACK", "COMMIT"} {
+		calls := 0
+		mine := maps.Clone(effects)
+		mine["charge"] = func(ctx context.Context, tx fsm.Tx, _ storetest.Parcel, _ string, _ fsm.Event) error {
+			calls++
+			_, err := store.Transaction(tx).ExecContext(ctx, text)
+			return err
+		}
+		m, err := fsm.NewMachine(ctx, store, storetest.Descriptor(schema), mine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := m.Create(ctx, storetest.Register(storetest.Meta{Actor: "w", RequestID: text}, storetest.RegisterInput{ID: text, Lane: text}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = m.Apply(ctx, p, storetest.Bill(storetest.Meta{Actor: "w", RequestID: "bill"}))
+		if failed := (*fsm.EffectError)(nil); !errors.As(err, &failed) || calls != 1 {
+			t.Errorf("%s: got %v after %d calls, want that the effect has ended the transaction", text, err, calls)
+		}
+		if now, err := m.Record(ctx, text); text == "ROLLBACK" && (err != nil || now.Rev != 1) {
+			t.Errorf("%s: revision %d, %v", text, now.Rev, err)
+		}
+		if err := m.Engine().Table.Check(ctx); err != nil { // the session is of use
+			t.Error(err)
+		}
+	}
+}

@@ -63,6 +63,16 @@ type nativeTx struct {
 	tx context.Context
 }
 
+// ended reports whether a session that answers is in no transaction any more.
+func (q nativeTx) ended() (ended bool) {
+	q.s.entry.Lock()
+	defer q.s.entry.Unlock()
+	if q.tx.Err() == nil { // else database/sql ends it
+		_ = q.s.conn.Raw(func(any) error { ended = q.s.native.Ended(); return nil }) // a connection that is gone fails the commit
+	}
+	return ended
+}
+
 func (q nativeTx) exec(ctx context.Context, text string, args ...any) (sql.Result, error) {
 	n, err := q.s.byDriver(ctx, q.tx, nil, text, args)
 	return sqldriver.RowsAffected(n), err

@@ -42,8 +42,11 @@ func (x *txn) Ended() bool {
 	if x.foreign != nil {
 		return x.foreign.Ended()
 	}
-	_, err := x.tx.ExecContext(x.ctx, "SELECT 1")
-	return errors.Is(err, sql.ErrTxDone)
+	if _, err := x.tx.ExecContext(x.ctx, "SELECT 1"); err != nil {
+		return errors.Is(err, sql.ErrTxDone)
+	}
+	q, byDriver := x.q.(nativeTx) // database/sql does not hear of a ROLLBACK that is a text
+	return byDriver && q.ended()
 }
 
 // change runs a statement that writes. A constraint's refusal comes back as it
