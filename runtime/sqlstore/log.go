@@ -33,7 +33,7 @@ func (r *reader) Blurred(a, b *driver.Entry) bool {
 // Log returns the events of all records behind the cursor.
 func (r *reader) Log(after driver.Cursor, limit int) ([]driver.Entry, error) {
 	o := &r.t.order
-	list, args, err := r.entries("log", o.first, after, limit)
+	list, args, err := r.entries(r.t.text("log"), o.first, after, limit)
 	if err != nil || len(list) > 0 {
 		return list, err
 	}
@@ -42,7 +42,7 @@ func (r *reader) Log(after driver.Cursor, limit int) ([]driver.Entry, error) {
 
 // Newest returns the events of all records before the cursor, the last one first.
 func (r *reader) Newest(before driver.Cursor, limit int) ([]driver.Entry, error) {
-	list, _, err := r.entries("log_newest", r.t.order.last, before, limit)
+	list, _, err := r.entries(r.t.text("log_newest"), r.t.order.last, before, limit)
 	return list, err
 }
 
@@ -56,7 +56,7 @@ func (r *reader) entries(text string, empty []any, at driver.Cursor, limit int) 
 			return nil, nil, r.noCursor(at)
 		}
 	}
-	err = r.each(r.t.text(text), append(args[:len(args):len(args)], unlimited(limit)), func(rows Rows) error {
+	err = r.each(text, append(args[:len(args):len(args)], unlimited(limit)), func(rows Rows) error {
 		var place string
 		e, err := r.t.eventOf(rows, &place)
 		list = append(list, driver.Entry{Event: e, Cursor: o.cursor(place, &e)})
