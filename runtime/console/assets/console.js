@@ -30,13 +30,16 @@ const said = (text, bad) => {
 // using reports whether somebody is at something on the page: then it stays as it is.
 const using = () => document.activeElement !== document.body || !document.getSelection().isCollapsed || document.querySelector("details[open]");
 
-// renew loads the page again, at most once in five seconds. It keeps the place of the scroll bar.
+// renew loads the page again, at most once in five seconds, and not while somebody is at it. It keeps the place of
+// the scroll bar. A page that shows the past, or costs much, only says that something has changed.
 const renew = () => {
-  if (using() || "quiet" in document.body.dataset) {
+  clearTimeout(wait);
+  const quiet = "quiet" in document.body.dataset;
+  if (quiet || using()) {
     said("Something has changed since; load the page again to see it.", true);
+    if (!quiet) wait = setTimeout(renew, 5000);
     return;
   }
-  clearTimeout(wait);
   wait = setTimeout(() => (using() ? renew() : location.reload()), Math.max(0, 5000 - performance.now()));
 };
 
