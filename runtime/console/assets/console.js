@@ -27,8 +27,8 @@ const said = (text, bad) => {
   fresh.classList.toggle("stale", bad);
 };
 
-// using reports whether somebody is at something on the page: then it stays as it is.
-const using = () => document.activeElement !== document.body || !document.getSelection().isCollapsed || document.querySelector("details[open]");
+// using reports whether somebody is at something on the page, or nobody sees it: then it stays as it is.
+const using = () => document.hidden || document.activeElement !== document.body || !document.getSelection().isCollapsed || document.querySelector("details[open]");
 
 // renew loads the page again, at most once in five seconds, and not while somebody is at it. It keeps the place of
 // the scroll bar. A page that shows the past, or costs much, only says that something has changed.
