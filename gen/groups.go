@@ -7,7 +7,7 @@ import (
 )
 
 // countsLocked reports whether an operation may count others under the locks of groups alone, by what was committed when
-// it looks. A group is closed when whoever brings a record into it counts it, and so has its lock until the
+// it looks. A group is closed when each call that brings a record into it counts it, and so has its lock until the
 // transaction ends. Under the lock the records of a closed group only become fewer: what was counted holds until
 // the end, in any order with others. So all that is counted in a transaction has to be closed, and nothing in it may
 // bring a record into another group that is counted: no step that follows, and no effect, of which nobody

@@ -13,8 +13,8 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/console"
 )
 
-// serve shows the machine at an address until the context ends; wait returns then. Whoever reaches the address may look: a program that others
-// reach says in Who who they are.
+// serve shows the machine at an address until the context ends; wait returns then. Everybody who reaches the
+// address may look: a program that others reach says in Who who they are.
 func serve(ctx context.Context, address string, jobs *lifecycle.Machine, out io.Writer) (wait func() error, err error) {
 	h, err := console.New(console.Options{
 		Who:      func(*http.Request) (console.Viewer, error) { return console.Reader("you"), nil },

@@ -92,7 +92,8 @@ func (s *Server) console(w http.ResponseWriter, r *http.Request) {
 			place.Name = fmt.Sprint("database-", places[name])
 		}
 		if !v.usable() {
-			o.Machines = append(o.Machines, console.Unopened(place, name, errors.New("the specification has errors; fix them to see the database")))
+			wrong := errors.New("the specification has errors; fix them to see the database")
+			o.Machines = append(o.Machines, console.Unopened(place, name, wrong))
 			continue
 		}
 		db, err := d.of(r.Context(), v.machine)

@@ -85,11 +85,13 @@ func New(o Options) (*Handler, error) {
 		key := m.place.Name + "/" + m.schema.Machine
 		switch {
 		case !placeName.MatchString(m.place.Name) || m.place.Name == "assets":
-			return nil, fmt.Errorf("console: the place %q cannot stand in an address: give it a name of letters, digits, - and _, such as \"production\"", m.place.Name)
+			return nil, fmt.Errorf("console: the place %q cannot stand in an address: "+
+				"give it a name of letters, digits, - and _, such as \"production\"", m.place.Name)
 		case !colour.MatchString(m.place.Colour):
 			return nil, fmt.Errorf("console: the colour %q of the place %s is none: write it as \"#a51d2d\"", m.place.Colour, m.place.Name)
 		case h.url[key] != nil:
-			return nil, fmt.Errorf("console: the machine %s stands twice at the place %s: give the second one another place", m.schema.Machine, m.place.Name)
+			return nil, fmt.Errorf("console: the machine %s stands twice at the place %s: give the second one another place",
+				m.schema.Machine, m.place.Name)
 		}
 		h.url[key] = m
 	}

@@ -445,7 +445,7 @@ func TestPurgedRecord(t *testing.T) {
 	}
 }
 
-// An open page is told what has become of the log since it was made, whoever connects again in between.
+// An open page is told what has become of the log since it was made, also after a connection that was lost.
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	m := parcels(t)

@@ -139,9 +139,13 @@ func readTime(name, text string) (time.Time, error) {
 	return timeOf(name, text)
 }
 
+var timeForms = []string{
+	time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateTime, "2006-01-02 15:04", time.DateOnly,
+}
+
 // timeOf reads a time, in UTC where it names no zone.
 func timeOf(name, text string) (time.Time, error) {
-	for _, form := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly} {
+	for _, form := range timeForms {
 		if t, err := time.Parse(form, text); err == nil {
 			return driver.Time(t), nil
 		}
@@ -155,7 +159,9 @@ func (f *filter) Query(after string) template.URL {
 	for _, s := range f.States {
 		v.Add("state", s)
 	}
-	for name, text := range map[string]string{"find": f.Find, "actor": f.Actor, "label": f.Label, "since": f.Since, "until": f.Until, "after": after} {
+	for name, text := range map[string]string{
+		"find": f.Find, "actor": f.Actor, "label": f.Label, "since": f.Since, "until": f.Until, "after": after,
+	} {
 		if text != "" {
 			v.Set(name, text)
 		}

@@ -15,6 +15,7 @@ const pageLate = 100 // records of one trigger on the page of those that are lat
 type lateGroup struct {
 	Operation, After string
 	Count            int64
+	More             bool // than those that are listed
 	Rows             []lateRow
 }
 
@@ -73,6 +74,7 @@ func (q *request) overdue(r driver.Reader, now time.Time, most int) (list []late
 					g.Rows = append(g.Rows, l)
 				}
 			}
+			g.More = g.Count > int64(most)
 			list = append(list, g)
 		}
 	}

@@ -143,7 +143,8 @@ func (q *request) few(f *filter) (bool, error) {
 
 // sorted reads a page that the database sorts.
 func (q *request) sorted(r driver.Reader, f *filter, p *listPage) ([]driver.Row, error) {
-	some := driver.Query{States: f.stored, Where: append(f.times(), f.conds...), Order: []driver.Order{{Column: "updated_at", Descending: true}}}
+	some := driver.Query{States: f.stored, Where: append(f.times(), f.conds...)}
+	some.Order = []driver.Order{{Column: "updated_at", Descending: true}}
 	if f.After != "" {
 		at, id, _ := strings.Cut(strings.TrimPrefix(f.After, behindRow), " ")
 		then, err := timeOf("after", at)

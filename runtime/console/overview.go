@@ -25,9 +25,8 @@ type homeMachine struct {
 // stateCount is how many records are in a state.
 type stateCount struct {
 	driver.StateInfo
-	Count   int64
-	Oldest  time.Time // since when the one waits that moved last longest ago; zero: not asked for
-	Created bool      // records begin here
+	Count  int64
+	Oldest time.Time // since when the one waits that moved last longest ago; zero: not asked for
 }
 
 func (q *request) home() error {
@@ -66,11 +65,6 @@ func (m *Machine) counts(r driver.Reader, oldest bool) (list []stateCount, err e
 		some := driver.Query{States: []string{s.Stored}, Limit: countMost + 1}
 		if c.Count, err = r.Count(some); err != nil {
 			return nil, err
-		}
-		for _, o := range m.steps {
-			for _, mv := range o.moves {
-				c.Created = c.Created || mv.From == "" && mv.To == s.Stored
-			}
 		}
 		if oldest && !s.Terminal && c.Count > 0 && c.Count <= countMost {
 			some.Limit, some.Order = 1, []driver.Order{{Column: "updated_at"}}

@@ -22,7 +22,9 @@ var assetFiles embed.FS
 // asset is a file of the console.
 type asset struct{ name, kind string }
 
-var assets = []asset{{"console.css", "text/css; charset=utf-8"}, {"picture.css", "text/css; charset=utf-8"}, {"console.js", "text/javascript; charset=utf-8"}}
+var assets = []asset{
+	{"console.css", "text/css; charset=utf-8"}, {"picture.css", "text/css; charset=utf-8"}, {"console.js", "text/javascript; charset=utf-8"},
+}
 
 func (a asset) serve(w http.ResponseWriter, _ *http.Request) {
 	text, err := assetFiles.ReadFile("assets/" + a.name)
@@ -46,7 +48,6 @@ type frame struct {
 	Viewer  string
 	Place   Place
 	Machine string // empty: the page is about none
-	Entity  string
 	Outbox  bool
 	Audit   bool
 	Here    string // the page's name
@@ -60,7 +61,7 @@ type frame struct {
 func (q *request) show(name, title string, body any) error {
 	f := frame{Title: title, Root: "./", Viewer: q.v.Name, Here: name, Now: q.o.Now(), Body: body}
 	if q.m != nil {
-		f.Root, f.Place, f.Machine, f.Entity = "../../", q.m.place, q.m.schema.Machine, q.m.schema.Entity
+		f.Root, f.Place, f.Machine = "../../", q.m.place, q.m.schema.Machine
 		f.Outbox, f.Audit = !q.m.schema.NoOutbox, q.v.may(q.m, Audit)
 		f.Mark, f.Quiet = q.mark, q.quiet
 	}
@@ -85,7 +86,7 @@ func (q *request) fail(status int, text string) {
 		f.Root = "../../"
 	}
 	if q.m != nil {
-		f.Place, f.Machine, f.Entity, f.Outbox, f.Audit = q.m.place, q.m.schema.Machine, q.m.schema.Entity, !q.m.schema.NoOutbox, q.v.may(q.m, Audit)
+		f.Place, f.Machine, f.Outbox, f.Audit = q.m.place, q.m.schema.Machine, !q.m.schema.NoOutbox, q.v.may(q.m, Audit)
 	}
 	if err := q.write(status, "problem", f); err != nil {
 		http.Error(q.w, text, status)

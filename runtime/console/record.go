@@ -75,7 +75,8 @@ type link struct{ Text, URL string }
 func (q *request) event(e *driver.Event) event {
 	v := event{
 		ID: e.ID, Rev: e.Rev, N: e.N, Operation: q.m.operation(e.Operation), Name: e.Name, To: q.m.schema.StateName(e.To), At: e.At,
-		Actor: q.text(ActorOf, e.Actor), Reason: q.text(ReasonOf, e.Reason), Request: q.text(RequestOf, e.RequestID), RecordOnly: e.RecordOnly(), Guard: e.Guard,
+		Actor: q.text(ActorOf, e.Actor), Reason: q.text(ReasonOf, e.Reason), Request: q.text(RequestOf, e.RequestID),
+		RecordOnly: e.RecordOnly(), Guard: e.Guard,
 	}
 	if e.From != "" {
 		v.From = q.m.schema.StateName(e.From)

@@ -36,7 +36,6 @@ type Machine struct {
 	place    Place
 	schema   *driver.Schema
 	table    driver.Table
-	bell     *driver.Bell
 	steps    []step
 	picture  string
 	now      func() time.Time
@@ -64,7 +63,7 @@ func Of[R any](p Place, m interface{ Core() *fsm.Machine[R] }) Machine {
 	core := m.Core()
 	e := core.Engine()
 	c := Machine{
-		place: p, schema: e.Schema, auditing: new(sync.Mutex), table: e.Table, bell: e.Store.Bell(), now: e.Now,
+		place: p, schema: e.Schema, auditing: new(sync.Mutex), table: e.Table, now: e.Now,
 		load: func(row *driver.Row) error { _, err := e.Load(row); return err },
 		audit: func(ctx context.Context) iter.Seq2[audit.Finding, error] {
 			return audit.RunWith(ctx, core, audit.Options[R]{Apart: true})
@@ -76,7 +75,8 @@ func Of[R any](p Place, m interface{ Core() *fsm.Machine[R] }) Machine {
 	}
 	for _, o := range e.Descriptor.Operations {
 		c.steps = append(c.steps, step{
-			name: o.Name, stored: o.Stored, from: o.From, by: o.By, creates: o.Creates, moves: o.Moves, feeds: o.Feeds, triggers: o.Triggers,
+			name: o.Name, stored: o.Stored, from: o.From, by: o.By, creates: o.Creates,
+			moves: o.Moves, feeds: o.Feeds, triggers: o.Triggers,
 		})
 	}
 	return c

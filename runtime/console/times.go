@@ -103,7 +103,8 @@ func (q *request) spans(r driver.Reader, now time.Time, most int, list []*span) 
 				if e.From == "" {
 					s.Created++
 				}
-				moves[i][moveRate{Operation: q.m.operation(e.Operation), From: q.m.schema.StateName(e.From), To: q.m.schema.StateName(e.To)}]++
+				way := moveRate{Operation: q.m.operation(e.Operation), From: q.m.schema.StateName(e.From), To: q.m.schema.StateName(e.To)}
+				moves[i][way]++
 			}
 		}
 		for _, s := range list {

@@ -20,7 +20,6 @@ type shown struct {
 	Text   string
 	Absent bool
 	Time   time.Time // a time's; zero for other values
-	Cut    bool      // Text is not all of it
 }
 
 const longest = 4096 // bytes of one value on a page
@@ -88,19 +87,19 @@ func (q *request) hide(s shown, fields ...string) shown {
 	}
 	switch how {
 	case Hidden:
-		return shown{Name: s.Name, Text: "hidden", Cut: true}
+		return shown{Name: s.Name, Text: "hidden"}
 	case Short:
 		if runes := []rune(s.Text); len(runes) > 4 {
-			return shown{Name: s.Name, Text: string(runes[:4]) + "…", Cut: true}
+			return shown{Name: s.Name, Text: string(runes[:4]) + "…"}
 		}
-		return shown{Name: s.Name, Text: "…", Cut: true} // four characters may be all
+		return shown{Name: s.Name, Text: "…"} // four characters may be all
 	}
 	if len(s.Text) > longest {
 		end := longest
 		for !utf8.RuneStart(s.Text[end]) {
 			end--
 		}
-		s.Text, s.Cut = s.Text[:end]+"…", true
+		s.Text = s.Text[:end] + "…"
 	}
 	return s
 }
