@@ -89,7 +89,7 @@ func (db *DB) open(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	db.generate = fmt.Sprintf("fsmgen sql --dialect %s --level %s %s", db.Address.Dialect, have.Enforce, file)
+	db.generate = fmt.Sprintf("fsmgen sql --dialect %s --level %s %s", db.Address.Dialect, have.Enforce, word(file))
 	if db.table, err = db.store.Table(schema); err != nil {
 		return err
 	}
@@ -138,5 +138,13 @@ func (db *DB) mismatch(have Installed, file string) error {
 		return fmt.Errorf("%s; name the one it was made for (%s), or let the program migrate its keys", what, old)
 	}
 	return fmt.Errorf("%s; name the one it was made for (%s), or migrate the database: fsmgen sql --dialect %s --migrate-from OLD %s",
-		what, old, db.Address.Dialect, filepath.ToSlash(file))
+		what, old, db.Address.Dialect, word(filepath.ToSlash(file)))
+}
+
+// word writes a file as a word of a command, for shells that know quotes.
+func word(file string) string {
+	if strings.ContainsAny(file, " \t\n\"'$`&;()<>|*?") {
+		return "'" + strings.ReplaceAll(file, "'", `'\''`) + "'"
+	}
+	return file
 }
