@@ -53,7 +53,11 @@ type OperationFact struct {
 	Leaves    bool          // a move ends in another state
 	Stays     bool          // a move ends in the state that it starts in
 	Sets      []int         // indexes of the fields that it may change
+	Rules     []RuleFact    // its guards, in the order in which they are asked
 }
+
+// RuleFact is a guard as people read it: its name, and what must hold.
+type RuleFact struct{ Name, Text string }
 
 // Move is one way from a state to a state. From is nil for a creation.
 type Move struct{ From, To *spec.State }
@@ -81,7 +85,7 @@ func FactsOf(m *spec.Machine) Facts {
 		f.Worked = append(f.Worked, c.WorkedFact)
 	}
 	for _, o := range m.Operations {
-		fact := OperationFact{Operation: o, Recorded: recordedIn(m, o)}
+		fact := OperationFact{Operation: o, Recorded: recordedIn(m, o), Rules: rulesOf(o)}
 		for _, mv := range movesOf(o) {
 			fact.Moves = append(fact.Moves, Move{mv.from, mv.to})
 			fact.Leaves = fact.Leaves || mv.from != nil && mv.from != mv.to

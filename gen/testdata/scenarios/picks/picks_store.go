@@ -234,6 +234,18 @@ var (
 			{Input: "priority", Column: "priority"},
 			{Input: "ready_at", Column: "ready_at"},
 		},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "lane", Stored: "lane", Kind: driver.KindEnum, Words: []string{"slow", "quick"}}},
+			{Column: driver.Column{Name: "priority", Stored: "priority", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "ready_at", Stored: "ready_at", Kind: driver.KindTime, Optional: true}},
+		},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Pick] {
+			var in PutInput
+			fsmimpl.Word(rd, &in.Lane)
+			fsmimpl.Plain(rd, &in.Priority)
+			fsmimpl.PlainOptional(rd, &in.ReadyAt)
+			return putCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opTake = &fsmimpl.Operation[Pick]{
@@ -249,6 +261,20 @@ var (
 		Own: func(j *Pick) bool {
 			return !j.ReadyAt.Present()
 		},
+		Rules: []fsmimpl.Rule{
+			{Name: "free", Text: "no other record with the same lane is busy"},
+			{Name: "ready", Text: "ready_at is absent"},
+		},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "wanted", Stored: "wanted", Kind: driver.KindEnum, Words: []string{"slow", "fast"}}},
+			{Column: driver.Column{Name: "least", Stored: "least", Kind: driver.KindInt}},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Pick] {
+			var in TakeInput
+			fsmimpl.Word(rd, &in.Wanted)
+			fsmimpl.Plain(rd, &in.Least)
+			return takeCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opEnd = &fsmimpl.Operation[Pick]{
@@ -256,6 +282,9 @@ var (
 		From:      []string{"busy"},
 		Moves:     []fsmimpl.Move{{From: "busy", To: "gone"}},
 		NeedActor: true,
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Pick] {
+			return endCall(nil, fsm.Call(c))
+		},
 	}
 )
 
