@@ -68,6 +68,8 @@ type Handler struct {
 	mux  *http.ServeMux
 	url  map[string]*Machine // by place and machine
 	open atomic.Int64        // pages that are told of changes
+
+	cross *http.CrossOriginProtection
 }
 
 // New makes a console.
@@ -79,7 +81,7 @@ func New(o Options) (*Handler, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	h := &Handler{o: o, mux: http.NewServeMux(), url: map[string]*Machine{}}
+	h := &Handler{o: o, mux: http.NewServeMux(), url: map[string]*Machine{}, cross: http.NewCrossOriginProtection()}
 	for i := range o.Machines {
 		m := &h.o.Machines[i]
 		key := m.place.Name + "/" + m.schema.Machine
@@ -96,7 +98,7 @@ func New(o Options) (*Handler, error) {
 		h.url[key] = m
 	}
 	for _, r := range routes {
-		h.mux.HandleFunc("GET "+r.path, h.guarded(r))
+		h.mux.HandleFunc(r.method+" "+r.path, h.guarded(r))
 	}
 	for _, a := range assets {
 		h.mux.HandleFunc("GET /assets/"+a.name, a.serve)

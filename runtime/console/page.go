@@ -59,13 +59,18 @@ type frame struct {
 
 // show writes a page.
 func (q *request) show(name, title string, body any) error {
+	return q.answer(http.StatusOK, name, title, body)
+}
+
+// answer writes a page with a status.
+func (q *request) answer(status int, name, title string, body any) error {
 	f := frame{Title: title, Root: "./", Viewer: q.v.Name, Here: name, Now: q.o.Now(), Body: body}
 	if q.m != nil {
 		f.Root, f.Place, f.Machine = "../../", q.m.place, q.m.schema.Machine
 		f.Outbox, f.Audit = !q.m.schema.NoOutbox, q.v.may(q.m, Audit)
 		f.Mark, f.Quiet = q.mark, q.quiet
 	}
-	return q.write(http.StatusOK, name, f)
+	return q.write(status, name, f)
 }
 
 func (q *request) write(status int, name string, f frame) error {
