@@ -65,7 +65,7 @@ func (s *store) named(o *spec.Operation, pair func(name string, value jen.Code))
 // rulesOf lists the guards of an operation in the order in which they are asked.
 func rulesOf(o *spec.Operation) (rules []RuleFact) {
 	for _, r := range o.Require {
-		rules = append(rules, RuleFact{r.Guard.Name, guardMeaning(r.Guard)})
+		rules = append(rules, RuleFact{r.Guard.Name, guardMeaning(r.Guard), toldTerms(r)})
 	}
 	return rules
 }

@@ -145,3 +145,10 @@ func (r *Reading) text(read func(any) error, must bool) bool {
 	}
 	return true
 }
+
+// Value hands the next column, as rows hold it, to a function that takes it.
+func Value(r *Reading, take func(any) error) {
+	if err := take(r.value()); err != nil {
+		r.wrong(": %w", err)
+	}
+}
