@@ -73,6 +73,9 @@ func readInputs(takes []Argument, values map[string]any) (*Reading, error) {
 		case v == nil && a.Kind == driver.KindSet:
 			v = "[]" // which is how a row holds a set that is absent
 		}
+		if word, is := v.(string); is && a.Words != nil && !slices.Contains(a.Words, word) {
+			return nil, &InputError{a.Name, fmt.Sprintf("it is %q, expected %s", word, expected(a.Words))}
+		}
 		in.row.Values[i] = v
 	}
 	return in, nil
