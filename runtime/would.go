@@ -6,7 +6,6 @@ import (
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
-	"github.com/fsmgen/fsmgen/runtime/internal/rows"
 )
 
 // would returns what a call on a record would be refused with now; nil: nothing that can be read speaks against it.
@@ -49,7 +48,7 @@ func (m *Machine[R]) peersOf(r driver.Reader, q *request[R], row *driver.Row, re
 	for _, p := range q.Peers(&rec, row.ID) {
 		n := int64(1) // of a sequence: some number
 		if !p.Sequence {
-			if n, err = others(m.schema, r, &p, row); err != nil {
+			if n, err = others(r, &p); err != nil {
 				return nil, err
 			}
 		}
@@ -59,7 +58,7 @@ func (m *Machine[R]) peersOf(r driver.Reader, q *request[R], row *driver.Row, re
 }
 
 // others counts the records of a group but for one.
-func others(s *driver.Schema, r driver.Reader, p *driver.PeerQuery, row *driver.Row) (int64, error) {
+func others(r driver.Reader, p *driver.PeerQuery) (int64, error) {
 	some := driver.Query{States: p.States}
 	for i, column := range p.Columns {
 		if p.Values[i] == nil {
@@ -68,8 +67,10 @@ func others(s *driver.Schema, r driver.Reader, p *driver.PeerQuery, row *driver.
 		some.Where = append(some.Where, driver.Cond{Column: column, Op: driver.OpEq, Value: p.Values[i]})
 	}
 	n, err := r.Count(some)
-	if err == nil && n > 0 && p.Except == row.ID && rows.Fit(s, row, &some) {
-		n--
+	if err != nil || n == 0 || p.Except == "" {
+		return n, err
 	}
-	return n, err
+	some.IDs = []string{p.Except}
+	own, err := r.Count(some)
+	return n - own, err
 }

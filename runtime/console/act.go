@@ -41,7 +41,7 @@ type actPage struct {
 	Shown     int64 // the revision that was shown, where the record has moved since
 }
 
-// fields that a form brings along.
+// given reads what a form brings along.
 func (q *request) given(p *actPage) error {
 	v := q.r.PostForm
 	if p.Request, p.Made, p.Reason = v.Get("request"), v.Get("made"), strings.TrimSpace(v.Get("reason")); p.Request == "" {
@@ -55,7 +55,7 @@ func (q *request) fresh(p *actPage) {
 	p.Request, p.Made = "console-"+driver.NewID(), q.m.now().Format(time.RFC3339Nano)
 }
 
-// operation returns the operation of a request, which creates records or does not.
+// operationOf returns the operation of a request, which creates records or does not.
 func (q *request) operationOf(creates bool) (*step, error) {
 	s := q.m.step(q.r.FormValue("op"))
 	switch {
