@@ -163,7 +163,7 @@ func (q *request) do() error {
 		wrong = badRequest("Say that you are sure: this ends the record.")
 	}
 	if wrong == nil {
-		wrong = q.unmoved(at, p.Request)
+		wrong = q.m.unmoved(q.r.Context(), at, p.Request)
 	}
 	var to driver.Ref
 	if wrong == nil {
@@ -202,18 +202,18 @@ func (q *request) mustBeSure(s *step, id string) bool {
 
 // unmoved refuses a call on a record that has left the revision that was shown, where the machine itself does not compare
 // revisions. A request that is known is answered by the machine.
-func (q *request) unmoved(at driver.Ref, request string) error {
-	if q.m.schema.ExpectedRev != driver.Never {
+func (m *Machine) unmoved(ctx context.Context, at driver.Ref, request string) error {
+	if m.schema.ExpectedRev != driver.Never {
 		return nil
 	}
-	return q.m.look(q.r.Context(), func(r driver.Reader) error {
-		if known, err := r.Request(at.ID, request); err != nil || len(known) > 0 {
+	return m.look(ctx, func(r driver.Reader) error {
+		if known, err := r.Request(at.ID, request); err != nil || request != "" && len(known) > 0 {
 			return err
 		}
 		row, err := r.Row(at.ID)
 		if err == nil && row.Rev != at.Rev {
 			err = &fsm.Refusal{
-				Code: fsm.ErrStale, Machine: q.m.schema.Machine, ID: at.ID, State: q.m.schema.StateName(row.State), Rev: row.Rev, Expected: at.Rev,
+				Code: fsm.ErrStale, Machine: m.schema.Machine, ID: at.ID, State: m.schema.StateName(row.State), Rev: row.Rev, Expected: at.Rev,
 			}
 		}
 		return err
@@ -249,7 +249,15 @@ func (q *request) lead(to driver.Ref) error {
 
 // refuse shows a form again, with why its call was refused.
 func (q *request) refuse(page, title string, p *actPage, why error) error {
-	status := http.StatusInternalServerError
+	status := q.why(p, why)
+	if status == 0 {
+		return why
+	}
+	return q.answer(status, page, title, p)
+}
+
+// why tells a form why its call was refused, and returns the status of the answer; 0: the error is none of the call.
+func (q *request) why(p *actPage, why error) (status int) {
 	var coded interface{ Status() (http, grpc int) }
 	var invalid *fsmimpl.InputError
 	var asked *requestError
@@ -269,10 +277,8 @@ func (q *request) refuse(page, title string, p *actPage, why error) error {
 	case errors.As(why, &coded):
 		status, _ = coded.Status()
 		p.Refused = q.sentence(why)
-	default:
-		return why
 	}
-	return q.answer(status, page, title, p)
+	return status
 }
 
 // sentence says why a call was refused. What it tells of values is left out where not all are shown.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/fsmgen/fsmgen/runtime/console/run"
 )
 
 // Options say what a console shows, and to whom.
@@ -23,6 +25,9 @@ type Options struct {
 	Show func(machine, name string) Showing
 	// Clean changes an error of a store before it is shown, such as to leave out an address; nil: it is shown as it is.
 	Clean func(error) error
+	// Runs keeps what is done to many records at once: run.Open over a store that run.Migrate has prepared. It may be
+	// another store than that of the machines. Nil: nothing is done to many.
+	Runs *run.Machine
 	// Links lead from a record to other tools.
 	Links []Link
 	// Now is the clock; nil: that of the process.

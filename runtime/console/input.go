@@ -49,6 +49,11 @@ func (q *request) asks(s *step, given url.Values) (list []input) {
 
 // values reads the inputs of a form.
 func (q *request) values(s *step, made string) (map[string]any, error) {
+	return valuesOf(s, made, func(name string) string { return q.r.PostForm.Get("in." + name) })
+}
+
+// valuesOf reads the inputs of a form that was made at a time.
+func valuesOf(s *step, made string, given func(name string) string) (map[string]any, error) {
 	values := map[string]any{}
 	base, err := time.Parse(time.RFC3339Nano, made)
 	if err != nil {
@@ -56,7 +61,7 @@ func (q *request) values(s *step, made string) (map[string]any, error) {
 	}
 	for i := range s.takes {
 		t := &s.takes[i]
-		text := strings.ReplaceAll(q.r.PostForm.Get("in."+t.Name), "\r\n", "\n")
+		text := strings.ReplaceAll(given(t.Name), "\r\n", "\n")
 		if text == "" && (t.Optional || t.Kind != driver.KindString && t.Kind != driver.KindSet) {
 			continue
 		}

@@ -50,6 +50,8 @@ type frame struct {
 	Machine string // empty: the page is about none
 	Outbox  bool
 	Audit   bool
+	Runs    bool
+	Again   bool   // the page loads itself again after a short while
 	Here    string // the page's name
 	Now     time.Time
 	Mark    string // of the end of the log, where the page is told when that changes
@@ -68,7 +70,10 @@ func (q *request) answer(status int, name, title string, body any) error {
 	if q.m != nil {
 		f.Root, f.Place, f.Machine = "../../", q.m.place, q.m.schema.Machine
 		f.Outbox, f.Audit = !q.m.schema.NoOutbox, q.v.may(q.m, Audit)
-		f.Mark, f.Quiet = q.mark, q.quiet
+		f.Mark, f.Quiet, f.Runs = q.mark, q.quiet, q.o.Runs != nil
+	}
+	if p, ok := body.(*runPage); ok {
+		f.Again = p.Again
 	}
 	return q.write(status, name, f)
 }

@@ -84,6 +84,10 @@ var routes = []route{
 	{post, "/{place}/{machine}/giveup", See, (*request).giveUp, false},
 	{get, "/{place}/{machine}/repair", Repair, (*request).askRepair, false},
 	{post, "/{place}/{machine}/repair", Repair, (*request).repair, false},
+	{post, "/{place}/{machine}/many", Many, (*request).many, false},
+	{get, "/{place}/{machine}/run", See, (*request).showRun, false},
+	{post, "/{place}/{machine}/run", Many, (*request).steer, false},
+	{get, "/{place}/{machine}/runs", See, (*request).runs, false},
 }
 
 // request is one request of somebody who may make it.

@@ -44,14 +44,16 @@ func TestRights(t *testing.T) {
 		{"place", may(see, place)},
 		{"retry", may(see, console.Right{Do: console.Retry})},
 		{"drop", may(see, console.Right{Do: console.Drop})},
+		{"many", may(see, cancel, console.Right{Do: console.Many})},
+		{"many, not cancel", may(see, place, console.Right{Do: console.Many})},
 		{"all", func(*http.Request) (console.Viewer, error) { return console.Operator("ann"), nil }},
 	}
 	// Of each address the answers to these viewers in their order; an address that is not here fails the test.
-	const machine = "401 404 404 404 200 200 200 200 200 200"
+	const machine = "401 404 404 404 200 200 200 200 200 200 200 200"
 	want := map[string]string{
-		"GET /{$}":                       "401 200 200 200 200 200 200 200 200 200",
+		"GET /{$}":                       "401 200 200 200 200 200 200 200 200 200 200 200",
 		"GET /{place}/{machine}/{$}":     machine,
-		"GET /{place}/{machine}":         "401 404 404 404 307 307 307 307 307 307",
+		"GET /{place}/{machine}":         "401 404 404 404 307 307 307 307 307 307 307 307",
 		"GET /{place}/{machine}/records": machine,
 		"GET /{place}/{machine}/record":  machine,
 		"GET /{place}/{machine}/late":    machine,
@@ -59,16 +61,20 @@ func TestRights(t *testing.T) {
 		"GET /{place}/{machine}/times":   machine,
 		"GET /{place}/{machine}/log":     machine,
 		"GET /{place}/{machine}/changes": machine,
-		"GET /{place}/{machine}/audit":   "401 404 404 404 403 403 403 403 403 200",
-		"GET /{place}/{machine}/do":      "401 404 404 404 403 200 403 403 403 200",
-		"POST /{place}/{machine}/do":     "401 404 404 404 403 303 403 403 403 303",
-		"GET /{place}/{machine}/create":  "401 404 404 404 403 403 200 403 403 200",
-		"POST /{place}/{machine}/create": "401 404 404 404 403 403 303 403 403 303",
-		"POST /{place}/{machine}/retry":  "401 404 404 404 403 403 403 303 403 303",
-		"GET /{place}/{machine}/giveup":  "401 404 404 404 403 403 403 403 200 200",
-		"POST /{place}/{machine}/giveup": "401 404 404 404 403 403 403 403 303 303",
-		"GET /{place}/{machine}/repair":  "401 404 404 404 403 403 403 403 403 200",
-		"POST /{place}/{machine}/repair": "401 404 404 404 403 403 403 403 403 303",
+		"GET /{place}/{machine}/audit":   "401 404 404 404 403 403 403 403 403 403 403 200",
+		"GET /{place}/{machine}/do":      "401 404 404 404 403 200 403 403 403 200 403 200",
+		"POST /{place}/{machine}/do":     "401 404 404 404 403 303 403 403 403 303 403 303",
+		"GET /{place}/{machine}/create":  "401 404 404 404 403 403 200 403 403 403 200 200",
+		"POST /{place}/{machine}/create": "401 404 404 404 403 403 303 403 403 403 303 303",
+		"POST /{place}/{machine}/retry":  "401 404 404 404 403 403 403 303 403 403 403 303",
+		"GET /{place}/{machine}/giveup":  "401 404 404 404 403 403 403 403 200 403 403 200",
+		"POST /{place}/{machine}/giveup": "401 404 404 404 403 403 403 403 303 403 403 303",
+		"POST /{place}/{machine}/many":   "401 404 404 404 403 403 403 403 403 303 403 303",
+		"GET /{place}/{machine}/run":     machine,
+		"POST /{place}/{machine}/run":    "401 404 404 404 403 403 403 403 403 303 403 303",
+		"GET /{place}/{machine}/runs":    machine,
+		"GET /{place}/{machine}/repair":  "401 404 404 404 403 403 403 403 403 403 403 200",
+		"POST /{place}/{machine}/repair": "401 404 404 404 403 403 403 403 403 403 403 303",
 	}
 	for _, route := range console.Paths() {
 		method, path, _ := strings.Cut(route, " ")
@@ -81,7 +87,8 @@ func TestRights(t *testing.T) {
 			if _, err := m.Pay(t.Context(), fsm.Ref{ID: "o2"}, order.PayInput{}, fsm.Call{RequestID: "pay o2"}); err != nil {
 				t.Fatal(err)
 			}
-			h := handler(t, console.Options{Who: v.who, Machines: []console.Machine{console.Of(console.Place{Name: "here"}, m)}})
+			runs := runStore(t)
+			h := handler(t, console.Options{Who: v.who, Runs: runs, Machines: []console.Machine{console.Of(console.Place{Name: "here"}, m)}})
 			to := strings.NewReplacer("{$}", "", "{place}", "here", "{machine}", "order").Replace(path)
 			form := url.Values{"id": {"o1"}, "reason": {"why"}, "request": {"r1"}, "made": {"2026-01-01T00:00:00Z"}, "sure": {"yes"}, "rev": {"1"}, "op": {"cancel"}}
 			switch to[strings.LastIndexByte(to, '/')+1:] {
@@ -90,6 +97,11 @@ func TestRights(t *testing.T) {
 				form.Set("id", "o3")
 				form.Set("in.customer", "eve@example.org")
 				form.Set("in.total", "5")
+			case "run":
+				noted := send(t, handler(t, console.Options{Who: viewers[len(viewers)-1].who, Runs: runs, Machines: []console.Machine{console.Of(console.Place{Name: "here"}, m)}}),
+					"/here/order/many", url.Values{"op": {"cancel"}})
+				form.Set("id", strings.TrimPrefix(noted.Header().Get("Location"), "run?id="))
+				form.Set("do", "stop")
 			case "retry", "giveup":
 				form.Set("id", "o2")
 				form.Set("rev", "2")
@@ -105,7 +117,7 @@ func TestRights(t *testing.T) {
 				if strings.HasSuffix(to, "/record") {
 					form.Del("rev")
 				}
-				if strings.HasSuffix(to, "/records") || strings.HasSuffix(to, "/changes") {
+				if strings.HasSuffix(to, "/records") || strings.HasSuffix(to, "/runs") || strings.HasSuffix(to, "/changes") {
 					form = nil
 				}
 				code, body = get(t, h, to+"?"+form.Encode())

@@ -42,6 +42,7 @@ type Machine struct {
 	load     func(*driver.Row) error // why a record breaks a rule; nil: it breaks none
 	audit    func(context.Context) iter.Seq2[audit.Finding, error]
 	health   func() audit.Health
+	named    func(*asked) error // what is wrong with the inputs
 	would    func(context.Context, driver.Ref, *asked) error
 	apply    func(context.Context, driver.Ref, *asked) (driver.Ref, error)
 	create   func(context.Context, *asked) (driver.Ref, error)
@@ -89,6 +90,10 @@ func Of[R any](p Place, m interface{ Core() *fsm.Machine[R] }) Machine {
 		},
 		health: func() audit.Health { return audit.HealthOf(core) },
 		hasten: e.Hasten, abandon: e.Abandon, failed: e.Failed,
+		named: func(a *asked) error {
+			_, err := e.Descriptor.Named(a.operation, a.id, a.values, a.caller)
+			return err
+		},
 		would: func(ctx context.Context, at driver.Ref, a *asked) error {
 			call, err := e.Descriptor.Named(a.operation, "", a.values, a.caller)
 			if err != nil {
