@@ -93,6 +93,10 @@ func (s *store) schema(f *jen.File) {
 		f.Add(jen.Comment(fmt.Sprintf("//go:embed %s.%s.sql", s.m.Name, dialect)).Line()).
 			Var().Id(dialect + "SQL").String()
 	}
+	if pictured(s.m) {
+		f.Line()
+		f.Add(jen.Comment(fmt.Sprintf("//go:embed %s.svg", s.m.Name)).Line()).Var().Id("pictureSVG").String()
+	}
 	f.Line()
 	f.Add(doc("schema describes the machine to a store.")).
 		Var().Id("schema").Op("=").Add(raw("&driver.Schema")).ValuesFunc(func(g *jen.Group) {

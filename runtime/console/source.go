@@ -78,7 +78,7 @@ type asked struct {
 }
 
 // Of returns a machine for a console: m is the Machine of a generated package, or what [fsm.NewMachine] returned.
-// Its picture is shown where m has a method Picture.
+// Its picture is shown where m has a method Picture, or EnginePicture where an operation has that name.
 func Of[R any](p Place, m interface{ Core() *fsm.Machine[R] }) Machine {
 	core := m.Core()
 	e := core.Engine()
@@ -122,8 +122,11 @@ func Of[R any](p Place, m interface{ Core() *fsm.Machine[R] }) Machine {
 			return repaired, err
 		},
 	}
-	if drawn, ok := m.(interface{ Picture() string }); ok {
+	switch drawn := m.(type) {
+	case interface{ Picture() string }:
 		c.picture = drawn.Picture()
+	case interface{ EnginePicture() string }:
+		c.picture = drawn.EnginePicture()
 	}
 	for _, o := range e.Descriptor.Operations {
 		c.steps = append(c.steps, step{

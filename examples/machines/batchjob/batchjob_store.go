@@ -21,6 +21,9 @@ var sqliteSQL string
 //go:embed batchjob.postgres.sql
 var postgresSQL string
 
+//go:embed batchjob.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "batchjob",
@@ -319,6 +322,13 @@ func (m *Machine) over(core *fsm.Machine[Job]) *Machine {
 // types.
 func (m *Machine) Core() *fsm.Machine[Job] {
 	return m.core
+}
+
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
 }
 
 // The operations, as the engine knows them.

@@ -19,6 +19,9 @@ var sqliteSQL string
 //go:embed ingest.postgres.sql
 var postgresSQL string
 
+//go:embed ingest.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "ingest",
@@ -289,6 +292,13 @@ func (m *Machine) over(core *fsm.Machine[Job]) *Machine {
 // types.
 func (m *Machine) Core() *fsm.Machine[Job] {
 	return m.core
+}
+
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
 }
 
 // Probes are what audit.Run asks the world about records in the states that

@@ -20,6 +20,9 @@ var sqliteSQL string
 //go:embed task.postgres.sql
 var postgresSQL string
 
+//go:embed task.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "task",
@@ -234,6 +237,13 @@ func (m *Machine) over(core *fsm.Machine[Task]) *Machine {
 // types.
 func (m *Machine) Core() *fsm.Machine[Task] {
 	return m.core
+}
+
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
 }
 
 // The operations, as the engine knows them.

@@ -20,6 +20,9 @@ var sqliteSQL string
 //go:embed notice.postgres.sql
 var postgresSQL string
 
+//go:embed notice.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "notice",
@@ -238,6 +241,13 @@ func (m *Machine) over(core *fsm.Machine[Notice]) *Machine {
 // types.
 func (m *Machine) Core() *fsm.Machine[Notice] {
 	return m.core
+}
+
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
 }
 
 // The operations, as the engine knows them.

@@ -20,6 +20,9 @@ var sqliteSQL string
 //go:embed odd.postgres.sql
 var postgresSQL string
 
+//go:embed odd.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "odd",
@@ -269,6 +272,13 @@ func (m *Machine) over(core *fsm.Machine[Odd]) *Machine {
 // types.
 func (m *Machine) Core() *fsm.Machine[Odd] {
 	return m.core
+}
+
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
 }
 
 // Probes are what audit.Run asks the world about records in the states that
