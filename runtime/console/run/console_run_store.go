@@ -19,6 +19,9 @@ var sqliteSQL string
 //go:embed console_run.postgres.sql
 var postgresSQL string
 
+//go:embed console_run.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "console_run",
@@ -277,6 +280,13 @@ func (m *Machine) over(core *fsm.Machine[Piece]) *Machine {
 // types.
 func (m *Machine) Core() *fsm.Machine[Piece] {
 	return m.core
+}
+
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
 }
 
 // The operations, as the engine knows them.
