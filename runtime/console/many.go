@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -241,7 +242,7 @@ type refusals struct {
 	IDs   []string
 }
 
-// look makes the page of a run.
+// runPage makes the page of a run.
 func (q *request) runPage(list []run.Piece) (*runPage, error) {
 	//nolint:gosec // many has made the filter's text by Encode
 	p := &runPage{ID: list[0].Run, Operation: list[0].Operation, Filter: template.URL(list[0].Filter.Or("")), More: list[0].More, Made: list[0].CreatedAt}
@@ -279,6 +280,7 @@ func (q *request) runPage(list []run.Piece) (*runPage, error) {
 			}
 		}
 	}
+	slices.SortFunc(p.Refused, func(a, b refusals) int { return strings.Compare(a.Error, b.Error) })
 	p.By, p.Reason = q.text(ActorOf, list[0].Starter.Or("")), q.text(ReasonOf, list[0].Reason.Or(""))
 	p.Inputs = q.settledInputs(s, &list[0])
 	for _, st := range q.m.schema.States {
