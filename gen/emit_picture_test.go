@@ -54,7 +54,8 @@ func TestPicture(t *testing.T) {
 		if c.want {
 			value = "pictureSVG"
 		}
-		if c.want != (picture != "") || c.want != strings.Contains(files["_store.go"], embed) || !strings.Contains(files["_store.go"], fmt.Sprintf(method, value)) {
+		embeds := strings.Contains(files["_store.go"], embed)
+		if c.want != (picture != "") || c.want != embeds || !strings.Contains(files["_store.go"], fmt.Sprintf(method, value)) {
 			t.Errorf("%d states with %d ways each: a picture of %d bytes, want one: %v", c.states, c.ways, len(picture), c.want)
 		}
 		if len(picture) > 200_000 {

@@ -70,7 +70,8 @@ func (c *calls) describe(op *fsmimpl.Operation[interp.Record], s *driver.Schema)
 	}
 	for _, in := range o.Inputs {
 		op.Takes = append(op.Takes, fsmimpl.Argument{
-			Column: valueColumn(in.Name, in.Name, in.Type), Doc: strings.Join(strings.Fields(in.Doc), " "), Length: in.Type.Kind == spec.KindDuration,
+			Column: valueColumn(in.Name, in.Name, in.Type), Doc: strings.Join(strings.Fields(in.Doc), " "),
+			Length: in.Type.Kind == spec.KindDuration,
 		})
 	}
 	op.NeedActor, op.Dedupe = f.NeedActor, f.Dedupe

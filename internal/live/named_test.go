@@ -121,13 +121,15 @@ func TestNamedIsTheMethod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := plans(t).Create(t.Context(), "p1", jobstate.CreateInput{CompensationPolicy: fsm.Some("manual"), Expected: fsm.NewSet("b", "a")},
-		fsm.Call{RequestID: "r1", Actor: "ann"})
+	plan, err := plans(t).Create(t.Context(), "p1", jobstate.CreateInput{
+		CompensationPolicy: fsm.Some("manual"), Expected: fsm.NewSet("b", "a"),
+	}, fsm.Call{RequestID: "r1", Actor: "ann"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := pods(t).Create(t.Context(), "c1", pod.CreateInput{RestartPolicy: pod.RestartPolicyOnFailure, Containers: 2, Deadline: fsm.Some(zoned)},
-		fsm.Call{RequestID: "r1", Actor: "ann"})
+	made, err := pods(t).Create(t.Context(), "c1", pod.CreateInput{
+		RestartPolicy: pod.RestartPolicyOnFailure, Containers: 2, Deadline: fsm.Some(zoned),
+	}, fsm.Call{RequestID: "r1", Actor: "ann"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,6 +169,8 @@ func TestNamedIsTheMethod(t *testing.T) {
 	}
 }
 
+const noValue = ", which is not a value of its type"
+
 // What is wrong with a call by name is said before anything is decided.
 func TestWronglyNamed(t *testing.T) {
 	t.Parallel()
@@ -182,11 +186,11 @@ func TestWronglyNamed(t *testing.T) {
 		{"insert", "colour", "red", "input colour: the operation has no such input", ""},
 		{"insert", "kind", nil, "input kind: it is required and missing", ""},
 		{"insert", "pending", nil, "input pending: it is required and missing", ""},
-		{"insert", "kind", int64(3), "input kind: it holds int64, expected string", "input kind: it holds int64, which is not a value of its type"},
-		{"insert", "priority", "2", "input priority: it holds string, expected int64", "input priority: it holds string, which is not a value of its type"},
-		{"insert", "unique_key", true, "input unique_key: it holds bool, expected string", "input unique_key: it holds bool, which is not a value of its type"},
+		{"insert", "kind", int64(3), "input kind: it holds int64, expected string", "input kind: it holds int64" + noValue},
+		{"insert", "priority", "2", "input priority: it holds string, expected int64", "input priority: it holds string" + noValue},
+		{"insert", "unique_key", true, "input unique_key: it holds bool, expected string", "input unique_key: it holds bool" + noValue},
 		{"insert", "args", "{", "input args: not JSON: unexpected end of JSON input", ""},
-		{"insert", "args", int64(1), "input args: it holds int64, expected a string", "input args: it holds int64, which is not a value of its type"},
+		{"insert", "args", int64(1), "input args: it holds int64, expected a string", "input args: it holds int64" + noValue},
 		{"rescue", "", nil, "only the machine itself runs rescue of riverjob", ""},
 		{"vanish", "", nil, `riverjob has no operation "vanish"`, ""},
 	} {
@@ -211,7 +215,8 @@ func TestWronglyNamed(t *testing.T) {
 	}
 	for i, m := range []byName{names[pod.Pod]{pods(t).Core()}, without(t, "machines/pod", pod.Migrate)} {
 		want := `input restart_policy: ` + `it is "once", expected always, on_failure or never`
-		if _, err := m.named(t.Context(), "create", "c1", map[string]any{"restart_policy": "once", "containers": int64(1)}); err == nil || err.Error() != want {
+		values := map[string]any{"restart_policy": "once", "containers": int64(1)}
+		if _, err := m.named(t.Context(), "create", "c1", values); err == nil || err.Error() != want {
 			t.Errorf("machine %d: %v, want %s", i, err, want)
 		}
 	}

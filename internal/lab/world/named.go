@@ -100,7 +100,9 @@ func (h *Harness[R]) ownError(what string, err error) error {
 }
 
 // byName makes a call by its name. done is false where that is not possible.
-func byName[R, X any](h *Harness[R], what string, m *fsm.Machine[X], at fsm.Target, c interp.Call) (out fsm.Outcome[X], done bool, err error) {
+func byName[R, X any](
+	h *Harness[R], what string, m *fsm.Machine[X], at fsm.Target, c interp.Call,
+) (out fsm.Outcome[X], done bool, err error) {
 	h.T.Helper()
 	sent := Sent(c)
 	call, err := m.Descriptor().Named(c.Op.Name, c.ID, sent.Inputs, fsmimpl.Caller(sent.Given()))
