@@ -16,7 +16,7 @@ import (
 //go:embed pages/*.html
 var pageFiles embed.FS
 
-//go:embed assets/console.css assets/console.js assets/picture.css
+//go:embed assets/console.css assets/console.js assets/picture.css assets/icon.svg
 var assetFiles embed.FS
 
 // asset is a file of the console.
@@ -24,6 +24,7 @@ type asset struct{ name, kind string }
 
 var assets = []asset{
 	{"console.css", "text/css; charset=utf-8"}, {"picture.css", "text/css; charset=utf-8"}, {"console.js", "text/javascript; charset=utf-8"},
+	{"icon.svg", "image/svg+xml"},
 }
 
 func (a asset) serve(w http.ResponseWriter, _ *http.Request) {
