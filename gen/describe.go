@@ -54,6 +54,7 @@ type OperationFact struct {
 	Leaves    bool          // a move ends in another state
 	Stays     bool          // a move ends in the state that it starts in
 	Sets      []int         // indexes of the fields that it may change
+	Inputs    []string      // what its inputs are, for people, in their order
 	Rules     []RuleFact    // its guards, in the order in which they are asked
 	Call      CallFact
 }
@@ -126,7 +127,7 @@ func FactsOf(m *spec.Machine) Facts {
 		f.Worked = append(f.Worked, c.WorkedFact)
 	}
 	for _, o := range m.Operations {
-		fact := OperationFact{Operation: o, Recorded: recordedIn(m, o), Rules: rulesOf(o), Call: callFact(m, o)}
+		fact := OperationFact{Operation: o, Recorded: recordedIn(m, o), Rules: rulesOf(o), Inputs: notesOf(o), Call: callFact(m, o)}
 		for _, mv := range movesOf(o) {
 			fact.Moves = append(fact.Moves, Move{mv.from, mv.to})
 			fact.Leaves = fact.Leaves || mv.from != nil && mv.from != mv.to

@@ -32,7 +32,7 @@ func (s *store) named(o *spec.Operation, pair func(name string, value jen.Code))
 		rules = append(rules, fmt.Sprintf("{Name: %q, Text: %q}", r.Name, r.Text))
 	}
 	for _, in := range o.Inputs {
-		takes = append(takes, argumentInfo(in))
+		takes = append(takes, argumentInfo(o, in))
 	}
 	lines("Rules", "fsmimpl.Rule", rules)
 	lines("Takes", "fsmimpl.Argument", takes)
@@ -71,19 +71,32 @@ func rulesOf(o *spec.Operation) (rules []RuleFact) {
 }
 
 // argumentInfo describes an input to who calls the operation by its name.
-func argumentInfo(in *spec.Input) string {
+func argumentInfo(o *spec.Operation, in *spec.Input) string {
 	text := fmt.Sprintf("{Column: driver.Column{Name: %[1]q, Stored: %[1]q, Kind: driver.%[2]s", in.Name, kindName(in.Type.Kind))
 	if in.Type.Optional {
 		text += ", Optional: true"
 	}
 	text += valuesInfo(in.Type) + "}"
-	if in.Doc != "" {
-		text += fmt.Sprintf(", Doc: %q", folded(in.Doc))
+	if note := noteOf(o, in); note != "" {
+		text += fmt.Sprintf(", Doc: %q", note)
 	}
 	if in.Type.Kind == spec.KindDuration {
 		text += ", Length: true"
 	}
 	return text + "}"
+}
+
+// noteOf says what an input is, as the comments of the generated code do. That it may be absent its type says.
+func noteOf(o *spec.Operation, in *spec.Input) string {
+	return folded(strings.TrimSuffix(strings.TrimSuffix(inputNote(o, in), "may be absent"), "; "))
+}
+
+// notesOf are the notes of all inputs.
+func notesOf(o *spec.Operation) (list []string) {
+	for _, in := range o.Inputs {
+		list = append(list, noteOf(o, in))
+	}
+	return list
 }
 
 // folded is a text of the specification on one line.

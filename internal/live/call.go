@@ -68,9 +68,9 @@ func (c *calls) describe(op *fsmimpl.Operation[interp.Record], s *driver.Schema)
 	for _, r := range c.fact.Rules {
 		op.Rules = append(op.Rules, fsmimpl.Rule{Name: r.Name, Text: r.Text})
 	}
-	for _, in := range o.Inputs {
+	for i, in := range o.Inputs {
 		op.Takes = append(op.Takes, fsmimpl.Argument{
-			Column: valueColumn(in.Name, in.Name, in.Type), Doc: strings.Join(strings.Fields(in.Doc), " "),
+			Column: valueColumn(in.Name, in.Name, in.Type), Doc: c.fact.Inputs[i],
 			Length: in.Type.Kind == spec.KindDuration,
 		})
 	}
