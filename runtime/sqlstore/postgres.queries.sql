@@ -60,7 +60,12 @@ CASE WHEN $1 THEN greatest(pg_current_xact_id(), (SELECT e."xid" FROM {M_events}
 
 -- part: many_unlocked
 -- A batch passes over records that another transaction has locked: they go alone, and wait while they hold nothing.
-MATERIALIZED (SELECT i.* FROM {many} AS i JOIN {M} AS r ON r."id" = i."id" AND r."rev" = i."rev" FOR NO KEY UPDATE OF r SKIP LOCKED)
+-- Before its first record, with which it gets its number, it says that it is on its way: see record_n. Where it may not, all go alone.
+MATERIALIZED (SELECT i.* FROM (SELECT CASE WHEN $1 THEN true ELSE pg_try_advisory_xact_lock_shared({batches}) END AS "may" OFFSET 0) AS b
+	JOIN {many} AS i ON b."may" JOIN {M} AS r ON r."id" = i."id" AND r."rev" = i."rev" FOR NO KEY UPDATE OF r SKIP LOCKED)
+
+-- part: batches
+hashtextextended(concat_ws(' ', {M_text}::regclass::oid, 'batches'), 0)
 
 -- part: asks
 -- What a step asks for goes into the outbox. Left out, as is the next part, where no operation has an effect.
@@ -154,8 +159,10 @@ SELECT {event} FROM {M_events} WHERE "request_id" = $1 AND "request_n" >= 0 ORDE
 
 -- name: record_n
 -- $1 id, $2 rev, $3 state: the number of the next recorded event; no row where the record is elsewhere.
+-- The batches that are on their way are waited for. One of them could have an older number, and come to the record after this
+-- transaction: it would not see the event, and its own would stand before it. One that begins later has a higher number.
 SELECT (SELECT coalesce(max(e."n"), 0) + 1 FROM {M_events} AS e WHERE e."id" = $1 AND e."rev" = $2)
-FROM {M} WHERE "id" = $1 AND "rev" = $2 AND "state" = $3
+FROM (SELECT pg_advisory_lock({batches}), pg_advisory_unlock({batches}) OFFSET 0) AS b, {M} WHERE "id" = $1 AND "rev" = $2 AND "state" = $3
 
 ------------------------------------------------------------------------------------------------
 -- Why a write did nothing

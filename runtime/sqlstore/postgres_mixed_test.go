@@ -20,6 +20,13 @@ import (
 // rule for their rows, and the function that runs a query of texts.
 func looseParcels(t *testing.T) (*session, func(query string, args ...any) []string) {
 	t.Helper()
+	_, s, texts := looseDatabase(t)
+	return s, texts
+}
+
+// looseDatabase returns the database of looseParcels as well.
+func looseDatabase(t *testing.T) (*sql.DB, *session, func(query string, args ...any) []string) {
+	t.Helper()
 	schema, err := os.ReadFile(filepath.Join("..", "..", "gen", "testdata", "schema", "parcel.postgres.sql"))
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +48,7 @@ func looseParcels(t *testing.T) (*session, func(query string, args ...any) []str
 			t.Fatal(err)
 		}
 	}
-	return &session{conn: conn}, func(query string, args ...any) (texts []string) {
+	return db, &session{conn: conn}, func(query string, args ...any) (texts []string) {
 		t.Helper()
 		rows, err := conn.QueryContext(t.Context(), query, args...)
 		if err != nil {

@@ -1,0 +1,111 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
+)
+
+// A batch takes its number with its first record. An event alone that another transaction, whose number is
+// higher, writes of a record that the batch has not reached is not followed by one of the batch.
+func TestABatchKeepsTheOrderOfItsRecords(t *testing.T) {
+	t.Parallel()
+	db, s, texts := looseDatabase(t)
+	ctx, tab := t.Context(), parcels(t, Postgres())
+	connect := func() *session {
+		t.Helper()
+		conn, err := db.Conn(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		return &session{conn: conn}
+	}
+	run := func(on *session, text string) {
+		t.Helper()
+		if _, err := on.conn.ExecContext(ctx, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var moves []*driver.Write
+	for _, id := range []string{"a", "b"} {
+		text, args := tab.writing(false, parcelStep(id, func(w *driver.Write) { w.Prev.Rev = 0 }))
+		if _, err := write(ctx, s, text, args, nil); err != nil {
+			t.Fatal(err)
+		}
+		w := parcelStep(id, func(w *driver.Write) { w.PrevState, w.Event.From, w.Event.RequestID = "held", "held", id+" is sent" })
+		w.Prev.Rev, w.Row.Rev, w.Event.Rev, w.Row.State, w.Event.To = 1, 2, 2, "sent", "sent"
+		moves = append(moves, w)
+	}
+	// The batch comes to b when the gate is open.
+	run(s, `CREATE FUNCTION gate(id text) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$ BEGIN
+		IF id = 'b' THEN PERFORM pg_advisory_xact_lock(1); END IF; RETURN true; END $$`)
+	run(s, "SELECT pg_advisory_lock(1)")
+	text, args := tab.writing(false, moves...)
+	const locks = ` FOR NO KEY UPDATE OF r SKIP LOCKED`
+	if !strings.Contains(text, locks) {
+		t.Fatalf("no record is locked:\n%s", text)
+	}
+	text = strings.Replace(text, locks, ` WHERE gate(r."id")`+locks, 1)
+	wrote := map[string]bool{}
+	batch, other := connect(), connect()
+	batched, recorded := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := write(ctx, batch, text, args, func(id string) { wrote[id] = true })
+		batched <- err
+	}()
+	waiting := func(n string) bool {
+		return cmp.Equal(texts(`SELECT count(*)::text FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+			AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`), []string{n})
+	}
+	for !waiting("1") {
+		time.Sleep(time.Millisecond)
+	}
+	run(other, "BEGIN")
+	go func() {
+		x := &txn{reader: reader{ctx: ctx, t: tab, q: other}}
+		err := x.Write(&driver.Write{Prev: driver.Ref{ID: "b", Rev: 1}, PrevState: "held",
+			Event: driver.Event{ID: "b", Rev: 1, Operation: "hold", Name: "hold", From: "held", To: "held", RequestID: "noted", RequestN: -1}})
+		_, failed := other.conn.ExecContext(context.WithoutCancel(ctx), "COMMIT")
+		recorded <- errors.Join(err, failed)
+	}()
+	var err error
+	for done := false; !done && !waiting("2"); {
+		select {
+		case err = <-recorded:
+			recorded <- err
+			done = true
+		case <-time.After(time.Millisecond):
+		}
+	}
+	run(s, "SELECT pg_advisory_unlock(1)")
+	if err := errors.Join(<-batched, <-recorded); err != nil || !wrote["a"] {
+		t.Fatalf("%v, the batch wrote %v", err, wrote)
+	}
+	if !wrote["b"] { // alone, as its caller does then
+		text, args := tab.writing(false, moves[1])
+		if n, err := write(ctx, s, text, args, nil); err != nil || n != 1 {
+			t.Fatalf("alone: %d, %v", n, err)
+		}
+	}
+	r := &reader{ctx: ctx, t: tab, q: s}
+	log, err := r.Log("", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range log {
+		if e.ID == "b" {
+			got = append(got, e.To+" "+e.RequestID)
+		}
+	}
+	if diff := cmp.Diff([]string{"held b's request", "held noted", "sent b is sent"}, got); diff != "" {
+		t.Errorf("the log of all records, of b (-want +got):\n%s", diff)
+	}
+}
