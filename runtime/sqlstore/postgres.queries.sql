@@ -9,7 +9,7 @@
 --   {CELLS}          $2::text AS "id", ...
 --   {ARRAYS} {NAMES} $2::text::text[], ... and "id", ...
 --   {LAST}           the last parameter
---   {WRITES} {ASKS} {LEAVES} {FREE}  parts below that a text has, or not: one or many writes, effects, unique rules
+--   {WRITES} {ASKS} {LEAVES} {FREE} {PLACES}  parts below that a text has, or not: one or many writes, effects, unique rules
 --   {META} {VERSIONS}  the tables fsm_meta and fsm_versions; {VALUES} parameters for a whole row
 --   {SAME}           fails the statement when the names lead to other tables than those that the store was opened on
 --
@@ -91,11 +91,12 @@ w AS (SELECT i.* FROM i JOIN r ON r."id" = i."id"){ASKS}
 -- write: create_many
 -- Makes records. What is known to be taken is left out before, and so is what another one is about
 -- to take; what is taken by others at the same time fails the statement. OFFSET 0 makes the
--- planner look for each record by an index. {FREE} is one NOT EXISTS for each unique rule.
+-- planner look for each record by an index. {FREE} is one NOT EXISTS for each unique rule. The places of what
+-- is left are locked last: AND alone has no order.
 WITH i AS MATERIALIZED (
-	SELECT * FROM {many} AS i WHERE NOT EXISTS (SELECT 1 FROM {M} AS r WHERE r."id" = i."id" OFFSET 0)
+	SELECT * FROM {many} AS i WHERE CASE WHEN NOT EXISTS (SELECT 1 FROM {M} AS r WHERE r."id" = i."id" OFFSET 0)
 		AND NOT EXISTS (SELECT 1 FROM {M_events} AS e WHERE e."request_id" = i."request_id" AND e."request_n" = i."request_n"
-			AND e."request_n" >= 0 OFFSET 0){FREE}
+			AND e."request_n" >= 0 OFFSET 0){FREE} THEN {PLACES} ELSE false END
 ),
 r AS (INSERT INTO {M} ({ROW}) SELECT {NEW} FROM i RETURNING "id"),
 w AS (SELECT i.* FROM i JOIN r ON r."id" = i."id"){ASKS}
@@ -112,7 +113,7 @@ RETURNING "id"
 
 -- part: try_places
 -- The places of unique rules that a new record takes: those that nobody has are locked.
-AND (SELECT bool_and(pg_try_advisory_xact_lock(hashtextextended(concat_ws(' ', {M_text}::regclass::oid, 'place', k), 0)))
+(SELECT bool_and(pg_try_advisory_xact_lock(hashtextextended(concat_ws(' ', {M_text}::regclass::oid, 'place', k), 0)))
 	FROM unnest(i."places"::int[]) AS n(k)) IS NOT FALSE
 
 -- write: record

@@ -94,18 +94,37 @@ func TestABatchKeepsTheOrderOfItsRecords(t *testing.T) {
 			t.Fatalf("alone: %d, %v", n, err)
 		}
 	}
-	r := &reader{ctx: ctx, t: tab, q: s}
-	log, err := r.Log("", 10)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, e := range log {
-		if e.ID == "b" {
-			got = append(got, e.To+" "+e.RequestID)
-		}
-	}
+	got := texts(`SELECT concat_ws(' ', "to_state", "request_id") FROM "parcel_events" WHERE "id" = 'b' ORDER BY "xid", "id", "rev", "n"`)
 	if diff := cmp.Diff([]string{"held b's request", "held noted", "sent b is sent"}, got); diff != "" {
 		t.Errorf("the log of all records, of b (-want +got):\n%s", diff)
+	}
+}
+
+// A batch of creations locks the places of those that it may make, and of no others.
+func TestABatchLocksThePlacesOfWhatItMakes(t *testing.T) {
+	t.Parallel()
+	s, texts := looseParcels(t)
+	ctx, tab := t.Context(), parcels(t, Postgres())
+	born := func(id, request string) *driver.Write {
+		return parcelStep(id, func(w *driver.Write) { w.Prev.Rev, w.Event.RequestID, w.Event.RequestN = 0, request, 0 })
+	}
+	text, args := tab.writing(false, born("a", "first"))
+	if _, err := write(ctx, s, text, args, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"SET plan_cache_mode = force_generic_plan", "BEGIN"} {
+		if _, err := s.conn.ExecContext(ctx, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	of := born("b", "second")
+	places := len(numbersOf(tab.placesOf(of.Row)))
+	wrote, err := tab.writeMany(ctx, s, []*driver.Write{born("a", "again"), of, born("c", "first")}, false)
+	if err != nil || len(wrote) != 1 || !wrote["b"] {
+		t.Fatalf("wrote %v, %v, want b alone", wrote, err)
+	}
+	locks := texts(`SELECT classid::text || ' ' || objid FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()`)
+	if len(locks) != places || places == 0 {
+		t.Errorf("%d places are locked, want the %d of b", len(locks), places)
 	}
 }

@@ -88,8 +88,8 @@ func (t *table) createText(many bool) *writeText {
 	if !many {
 		return t.finishText("create", cells, made)
 	}
-	if made["FREE"] = t.free(); len(t.schema.Uniques) > 0 {
-		made["FREE"] += " {try_places}"
+	if made["FREE"], made["PLACES"] = t.free(), "true"; len(t.schema.Uniques) > 0 {
+		made["PLACES"] = "{try_places}"
 		cells = append(cells, cell{"places", driver.KindString, func(w *driver.Write) any {
 			places := t.placesOf(w.Row)
 			return unless(len(places) == 0, arrayOf(numbersOf(places)))
