@@ -103,17 +103,17 @@ func (m *Machine[R]) notBefore(begin time.Time) time.Time {
 	return begin
 }
 
-// claimed reports whether a claim whose answer was lost has landed.
+// claimed reports whether a claim whose answer was lost has landed. It was one transaction: the first
+// delivery that is still there speaks for all.
 func claimed(r driver.Reader, batch []driver.Delivery, until time.Time) (bool, error) {
-	list, err := r.Outbox(until, 0)
 	for _, d := range batch {
-		if !slices.ContainsFunc(list, func(l driver.Delivery) bool {
-			return l.ID == d.ID && l.Rev == d.Rev && l.N == d.N && l.Attempts == d.Attempts && l.Due.Equal(until)
-		}) {
-			return false, err
+		now, err := r.Delivery(d.ID, d.Rev, d.N)
+		if errors.Is(err, driver.ErrNotFound) { // its record has left the state, or another program has performed it
+			continue
 		}
+		return now.Attempts == d.Attempts && now.Due.Equal(until), err
 	}
-	return len(batch) > 0, err
+	return false, nil
 }
 
 // perform performs one effect that was claimed. performed is true when it ran and

@@ -134,6 +134,9 @@ type Reader interface {
 	// Outbox returns at most limit deliveries that are due, in the order of (Due, ID,
 	// Rev, N).
 	Outbox(due time.Time, limit int) ([]Delivery, error)
+	// Delivery returns one delivery, due or not, or ErrNotFound. What else waits does not
+	// matter to its cost.
+	Delivery(id string, rev, n int64) (Delivery, error)
 	// Effects returns the names of the effects of which a delivery is due, ascending.
 	// How many deliveries wait under one name does not matter to its cost.
 	Effects(due time.Time) ([]string, error)

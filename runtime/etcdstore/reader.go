@@ -197,6 +197,15 @@ func (r reader) Outbox(due time.Time, limit int) ([]driver.Delivery, error) {
 	return list, err
 }
 
+// Delivery returns one delivery, or ErrNotFound.
+func (r reader) Delivery(id string, rev, n int64) (driver.Delivery, error) {
+	d, err := r.waiting(r.t.keys.outbox(id, rev, n))
+	if err != nil || d == nil {
+		return driver.Delivery{}, cmp.Or(err, driver.ErrNotFound)
+	}
+	return *d, nil
+}
+
 // Effects returns the names of the effects of which a delivery is due.
 func (r reader) Effects(due time.Time) ([]string, error) {
 	var names []string

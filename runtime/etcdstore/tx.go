@@ -210,12 +210,12 @@ func (x *txn) unknown(e *driver.Event) error {
 }
 
 // waiting returns the delivery under a key, or nil.
-func (x *txn) waiting(key string) (*driver.Delivery, error) {
-	if err := x.load(key); err != nil {
+func (r reader) waiting(key string) (*driver.Delivery, error) {
+	if err := r.load(key); err != nil {
 		return nil, err
 	}
-	x.track(key)
-	text, found, err := x.get(key)
+	r.track(key)
+	text, found, err := r.get(key)
 	if err != nil || !found {
 		return nil, err
 	}

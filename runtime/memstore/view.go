@@ -173,6 +173,15 @@ func (v *view) Outbox(due time.Time, limit int) ([]driver.Delivery, error) {
 	return atMost(v.due(due, func(*driver.Delivery) bool { return true }), limit), nil
 }
 
+// Delivery returns one delivery, or ErrNotFound.
+func (v *view) Delivery(id string, rev, n int64) (driver.Delivery, error) {
+	d, ok := v.table.outbox[deliveryKey{id, rev, n}]
+	if !ok {
+		return driver.Delivery{}, driver.ErrNotFound
+	}
+	return d, nil
+}
+
 // due returns the deliveries that are due and fit, oldest first.
 func (v *view) due(due time.Time, fits func(*driver.Delivery) bool) (list []driver.Delivery) {
 	for _, d := range v.table.outbox {

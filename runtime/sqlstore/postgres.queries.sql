@@ -219,6 +219,10 @@ FROM (SELECT "occurred_at" FROM {M_events} WHERE "xid" >= (SELECT x FROM oldest)
 -- name: due
 SELECT {delivery} FROM {M_outbox} WHERE "due" <= $1 AND {SAME} ORDER BY "due", "id", "rev", "n" LIMIT $2
 
+-- name: asked
+-- One delivery.
+SELECT {delivery} FROM {M_outbox} WHERE "id" = $1 AND "rev" = $2 AND "n" = $3 AND {SAME}
+
 -- name: due_effects
 -- The effects of which a delivery is due: from each name to the next one by the index, however many wait between.
 WITH RECURSIVE fresh("name") AS (

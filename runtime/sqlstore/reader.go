@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"math"
@@ -238,6 +239,15 @@ func unlimited(limit int) int64 {
 // Outbox returns deliveries that are due, oldest first.
 func (r *reader) Outbox(due time.Time, limit int) ([]driver.Delivery, error) {
 	return r.deliveries(r.t.text("due"), r.t.bind(due), unlimited(limit))
+}
+
+// Delivery returns one delivery, or ErrNotFound.
+func (r *reader) Delivery(id string, rev, n int64) (driver.Delivery, error) {
+	list, err := r.deliveries(r.t.text("asked"), id, rev, n)
+	if err != nil || len(list) == 0 {
+		return driver.Delivery{}, cmp.Or(err, driver.ErrNotFound)
+	}
+	return list[0], nil
 }
 
 // Effects returns the names of the effects of which a delivery is due.

@@ -110,6 +110,10 @@ SELECT 0, ?1 > coalesce((SELECT max("seq") FROM "sqlite_sequence" WHERE "name" =
 -- name: due
 SELECT {delivery} FROM {M_outbox} WHERE "due" <= ?1 ORDER BY "due", "id", "rev", "n" LIMIT ?2 + 0
 
+-- name: asked
+-- One delivery.
+SELECT {delivery} FROM {M_outbox} WHERE "id" = ?1 AND "rev" = ?2 AND "n" = ?3
+
 -- name: due_effects
 -- The effects of which a delivery is due: from each name to the next one by the index, however many wait between.
 WITH RECURSIVE fresh("name") AS (

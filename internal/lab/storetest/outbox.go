@@ -119,7 +119,12 @@ var outboxTests = []test{
 			if len(list) != 1 || list[0] != delivery("p1", 4) {
 				b.Errorf("got %+v, want %+v", list, delivery("p1", 4))
 			}
-			return err
+			one, oneErr := r.Delivery("p1", 4, 0)
+			_, none := r.Delivery("p1", 4, 1)
+			if one != delivery("p1", 4) || !errors.Is(none, driver.ErrNotFound) {
+				b.Errorf("by its place it is %+v, %v; another place: %v", one, oneErr, none)
+			}
+			return errors.Join(err, oneErr)
 		})
 	}},
 	{"due at the same time, by id, whichever was asked for first", func(b *bench) {

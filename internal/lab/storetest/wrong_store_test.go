@@ -30,6 +30,7 @@ type wrong struct {
 	log     func(r driver.Reader, after fsm.Cursor, limit int) ([]fsm.Entry, error)
 	newest  func(r driver.Reader, before fsm.Cursor, limit int) ([]fsm.Entry, error)
 	outbox  func(r driver.Reader, due time.Time, limit int) ([]driver.Delivery, error)
+	one     func(r driver.Reader, id string, rev, n int64) (driver.Delivery, error)
 	orphans func(r driver.Reader, after string, limit int) ([]string, error)
 	peers   func(driver.PeerQuery) driver.PeerQuery
 	number  func(driver.PeerQuery) driver.PeerQuery
@@ -194,6 +195,13 @@ func (r wrongReader) Outbox(due time.Time, limit int) ([]driver.Delivery, error)
 		return r.w.outbox(r.Reader, due, limit)
 	}
 	return r.Reader.Outbox(due, limit)
+}
+
+func (r wrongReader) Delivery(id string, rev, n int64) (driver.Delivery, error) {
+	if r.w.one != nil {
+		return r.w.one(r.Reader, id, rev, n)
+	}
+	return r.Reader.Delivery(id, rev, n)
 }
 
 func (r wrongReader) Effects(due time.Time) ([]string, error) {

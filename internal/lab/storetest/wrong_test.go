@@ -311,6 +311,9 @@ var promises = []struct {
 		return l, err
 	}}, "outbox/due,_oldest_first,_at_most_so_many"},
 	{"Outbox: at most limit", wrong{outbox: func(r driver.Reader, due time.Time, _ int) ([]driver.Delivery, error) { return r.Outbox(due, 0) }}, "outbox/due,_oldest_first,_at_most_so_many"},
+	{"Delivery: by its place", wrong{one: func(r driver.Reader, id string, rev, _ int64) (driver.Delivery, error) {
+		return r.Delivery(id, rev, 0)
+	}}, "outbox/a_delivery_comes_back_as_it_was"},
 	{"Outbox: a write asks for its effect", wrong{write: edit(func(_ fsm.Tx, w *driver.Write) { w.Outbox = nil })}, "outbox/a_delivery_comes_back_as_it_was"},
 	{"Write.Leave: removes the delivery of the revision that is left", wrong{write: edit(func(_ fsm.Tx, w *driver.Write) { w.Leave = false })}, "outbox/leaving_a_revision_drops_its_delivery"},
 	{"Write: a record-only event gets its N", wrong{write: func(tx fsm.Tx, w *driver.Write) error {

@@ -278,6 +278,9 @@ FROM (SELECT "occurred_at" FROM "lifecycle_events" WHERE "xid" >= (SELECT x FROM
 -- name: due
 SELECT "id", "rev", "n", "effect", "key", "attempts", "due", "last_error" FROM "lifecycle_outbox" WHERE "due" <= $1 AND true ORDER BY "due", "id", "rev", "n" LIMIT $2;
 
+-- name: asked
+SELECT "id", "rev", "n", "effect", "key", "attempts", "due", "last_error" FROM "lifecycle_outbox" WHERE "id" = $1 AND "rev" = $2 AND "n" = $3 AND true;
+
 -- name: due_effects
 WITH RECURSIVE fresh("name") AS (
 	SELECT min("effect") FROM "lifecycle_outbox" WHERE "attempts" = 0 UNION ALL

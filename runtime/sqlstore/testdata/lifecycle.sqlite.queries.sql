@@ -118,6 +118,9 @@ SELECT 0, ? > coalesce((SELECT max("seq") FROM "sqlite_sequence" WHERE "name" = 
 -- name: due
 SELECT "id", "rev", "n", "effect", "key", "attempts", "due", "last_error" FROM "main"."lifecycle_outbox" WHERE "due" <= ? ORDER BY "due", "id", "rev", "n" LIMIT ? + 0;
 
+-- name: asked
+SELECT "id", "rev", "n", "effect", "key", "attempts", "due", "last_error" FROM "main"."lifecycle_outbox" WHERE "id" = ? AND "rev" = ? AND "n" = ?;
+
 -- name: due_effects
 WITH RECURSIVE fresh("name") AS (
 	SELECT min("effect") FROM "main"."lifecycle_outbox" WHERE "attempts" = 0 UNION ALL
