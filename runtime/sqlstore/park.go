@@ -177,7 +177,8 @@ func (x *txn) Wake(q driver.Query) (n int, held string, err error) {
 		due = due && (come || len(notes) == 0)
 	}
 	if due {
-		if n, held, err = x.wakeDue(p, q.Stir); err != nil {
+		woken, other, err := x.wakeDue(p, q.Stir, q.Lock)
+		if n, held = int(woken), other; err != nil {
 			return 0, "", err
 		}
 	}
@@ -216,14 +217,22 @@ func (x *txn) notes(p *driver.Parking, now time.Time, free bool) (list []note, c
 	return list, come, err
 }
 
-func (x *txn) wakeDue(p *driver.Parking, now time.Time) (int, string, error) {
-	n, err := x.change(x.t.parked("wake_due", p), now.UnixMicro())
-	if err != nil {
-		return 0, "", x.parkFault(err)
+// maxWoken bounds how many records whose time has come one statement shows again.
+const maxWoken = 4096
+
+// wakeDue shows records again whose time has come. Where it may have left some, it says of none that another writer
+// has it: a pick comes again until none is woken. With all, in the middle of a transaction, it leaves none.
+func (x *txn) wakeDue(p *driver.Parking, now time.Time, all bool) (n int64, held string, err error) {
+	for more := int64(maxWoken); more == maxWoken; n += more {
+		if more, err = x.change(x.t.parked("wake_due", p), now.UnixMicro(), int64(maxWoken)); err != nil {
+			return 0, "", x.parkFault(err)
+		}
+		if more == maxWoken && !all {
+			return n + more, "", nil
+		}
 	}
-	held := ""
 	err = x.each(x.t.parked("still_parked", p), []any{now.UnixMicro()}, func(rows Rows) error { return rows.Scan(&held) })
-	return int(n), held, err
+	return n, held, err
 }
 
 // byGroup puts the notes of one group together.

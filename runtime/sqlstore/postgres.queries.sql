@@ -306,7 +306,8 @@ SELECT "name", "key", {A_TIME} FROM {M_groups} WHERE "name" IN ({NOTES}) ORDER B
 DELETE FROM {M_groups} WHERE ("name", "key") IN (SELECT v.name, v.key FROM json_to_recordset($1::text::json) AS v(name text, key text)) AND {SAME}
 
 -- park: wake_due
-WITH v AS MATERIALIZED (SELECT "id" FROM {M} WHERE {parked_until} AND {SAME} FOR NO KEY UPDATE SKIP LOCKED)
+-- At most $2 of them, so that the statement takes no longer than it may; the next round wakes the rest.
+WITH v AS MATERIALIZED (SELECT "id" FROM {M} WHERE {parked_until} AND {SAME} LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED)
 UPDATE {M} AS r SET {PARKED} = NULL FROM v WHERE r."id" = v."id"
 
 -- park: still_parked

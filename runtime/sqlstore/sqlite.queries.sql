@@ -192,7 +192,8 @@ SELECT "name", "key", {A_TIME} FROM {M_groups} WHERE "name" IN ({NOTES}) ORDER B
 DELETE FROM {M_groups} WHERE ("name", "key") IN (SELECT "value" ->> 'name', "value" ->> 'key' FROM json_each(?1))
 
 -- park: wake_due
-UPDATE {M} SET {PARKED} = NULL WHERE {parked_until}
+-- At most ?2 of them: the next round wakes the rest.
+UPDATE {M} SET {PARKED} = NULL WHERE "id" IN (SELECT "id" FROM {M} WHERE {parked_until} LIMIT ?2 + 0)
 
 -- park: still_parked
 SELECT "id" FROM {M} WHERE {parked_until} LIMIT 1
