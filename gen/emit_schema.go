@@ -38,7 +38,8 @@ type sqlDialect struct {
 	document    string // type of a JSON text and of a set
 	yes, no     string // the truth values
 	tableEnd    string // what ends a table
-	recordEnd   string // what ends the table of the records
+	recordEnd   string // what ends those of the records, and of their groups
+	outboxEnd   string // what ends that of the effects
 	computes    bool   // indexes name columns that the database works out of a row: see computed
 	catalog     bool   // its catalog says what tables and columns are
 	maxName     int    // bytes an identifier may have; 0: any number

@@ -12,7 +12,7 @@ import (
 func sqliteDialect() sqlDialect {
 	return sqlDialect{
 		name: "sqlite", text: "TEXT", integer: "INTEGER", boolean: "INTEGER", time: "INTEGER", document: "TEXT",
-		yes: "1", no: "0", tableEnd: ") STRICT, WITHOUT ROWID;", recordEnd: ") STRICT, WITHOUT ROWID;",
+		yes: "1", no: "0", tableEnd: ") STRICT, WITHOUT ROWID;", recordEnd: ") STRICT, WITHOUT ROWID;", outboxEnd: ") STRICT, WITHOUT ROWID;",
 		present: func(c string) string { return "(json_array_length(" + c + ") > 0)" },
 		has:     func(set, item string) string { return item + " IN (SELECT value FROM json_each(" + set + "))" },
 		// json_valid(NULL) is 0 in older versions (3.40), and a CHECK refuses that.

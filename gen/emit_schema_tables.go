@@ -211,7 +211,7 @@ func (s *schemaText) sideTables() {
 		items = append(items, s.checkItems([]sqlCheck{{rule: "attempts is a count", sql: `"attempts" >= 0`}})...)
 	}
 	s.tableItems(s.table("_outbox"), items)
-	s.line("%s", s.d.tableEnd)
+	s.line("%s", s.d.outboxEnd)
 	s.line("-- What is due of an effect: what was not tried yet, and what was")
 	s.line("DROP INDEX IF EXISTS %s;", s.object("outbox", "due"))
 	for _, part := range []struct{ name, attempts string }{{"fresh", "="}, {"again", ">"}} {
@@ -227,7 +227,7 @@ func (s *schemaText) sideTables() {
 		{"", `"number" ` + integer + " NOT NULL"},
 		{"", `PRIMARY KEY ("name", "key")`},
 	})
-	s.line("%s", s.d.tableEnd)
+	s.line("%s", s.d.recordEnd)
 }
 
 func (s *schemaText) indexes() {

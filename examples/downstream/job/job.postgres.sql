@@ -55,7 +55,7 @@ CREATE TABLE IF NOT EXISTS "job" (
     CONSTRAINT "running: present owner, lease; absent problem; attempts >= 1" CHECK ("state" <> 'running' OR ("owner" IS NOT NULL AND "lease" IS NOT NULL AND "problem" IS NULL AND "attempts" >= 1)),
     CONSTRAINT "done: problem is absent" CHECK ("state" <> 'done' OR "problem" IS NULL),
     CONSTRAINT "failed: problem is present" CHECK ("state" <> 'failed' OR "problem" IS NOT NULL)
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -113,8 +113,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "job_events_batch" ON "job_events" ("request_i
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "job_events_purged" ON "job_events" ("id") WHERE "operation" = '__purge';
--- the log of all records, in its order but for the events of one transaction
-CREATE INDEX IF NOT EXISTS "job_events_log" ON "job_events" ("xid");
+-- the log of all records, in its order
+CREATE INDEX IF NOT EXISTS "job_events_log" ON "job_events" ("xid", "id", "rev", "n");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "job_outbox" (
@@ -131,7 +131,7 @@ CREATE TABLE IF NOT EXISTS "job_outbox" (
     "last_error" text COLLATE "C" NOT NULL,
     PRIMARY KEY ("id", "rev", "n"),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
 -- What is due of an effect: what was not tried yet, and what was
 DROP INDEX IF EXISTS "job_outbox_due";
 CREATE INDEX IF NOT EXISTS "job_outbox_fresh" ON "job_outbox" ("effect", "due", "id", "rev", "n") WHERE "attempts" = 0;
@@ -146,7 +146,7 @@ CREATE TABLE IF NOT EXISTS "job_groups" (
     "key" text COLLATE "C" NOT NULL,
     "number" bigint NOT NULL,
     PRIMARY KEY ("name", "key")
-);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- Rules across records: a record in which one of the fields is absent never
 -- collides.

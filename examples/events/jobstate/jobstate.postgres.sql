@@ -67,7 +67,7 @@ CREATE TABLE IF NOT EXISTS "jobstate" (
     CONSTRAINT "satisfied is a set" CHECK ("fsm_is_set"("satisfied")),
     CONSTRAINT "created: expected is present" CHECK ("state" <> 'created' OR (json_array_length("expected") > 0)),
     CONSTRAINT "compensating: compensation_policy is present" CHECK ("state" <> 'compensating' OR "compensation_policy" IS NOT NULL)
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -125,8 +125,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "jobstate_events_batch" ON "jobstate_events" (
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "jobstate_events_purged" ON "jobstate_events" ("id") WHERE "operation" = '__purge';
--- the log of all records, in its order but for the events of one transaction
-CREATE INDEX IF NOT EXISTS "jobstate_events_log" ON "jobstate_events" ("xid");
+-- the log of all records, in its order
+CREATE INDEX IF NOT EXISTS "jobstate_events_log" ON "jobstate_events" ("xid", "id", "rev", "n");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "jobstate_outbox" (
@@ -143,7 +143,7 @@ CREATE TABLE IF NOT EXISTS "jobstate_outbox" (
     "last_error" text COLLATE "C" NOT NULL,
     PRIMARY KEY ("id", "rev", "n"),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
 -- What is due of an effect: what was not tried yet, and what was
 DROP INDEX IF EXISTS "jobstate_outbox_due";
 CREATE INDEX IF NOT EXISTS "jobstate_outbox_fresh" ON "jobstate_outbox" ("effect", "due", "id", "rev", "n") WHERE "attempts" = 0;
@@ -158,7 +158,7 @@ CREATE TABLE IF NOT EXISTS "jobstate_groups" (
     "key" text COLLATE "C" NOT NULL,
     "number" bigint NOT NULL,
     PRIMARY KEY ("name", "key")
-);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- Rules across records: a record in which one of the fields is absent never
 -- collides.

@@ -53,7 +53,7 @@ CREATE TABLE IF NOT EXISTS "naive" (
     CONSTRAINT "committed: present started_at; absent finished_at" CHECK ("state" <> 'committed' OR ("started_at" IS NOT NULL AND "finished_at" IS NULL)),
     CONSTRAINT "done: present started_at, finished_at" CHECK ("state" <> 'done' OR ("started_at" IS NOT NULL AND "finished_at" IS NOT NULL)),
     CONSTRAINT "aborted: finished_at is present" CHECK ("state" <> 'aborted' OR "finished_at" IS NOT NULL)
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -111,8 +111,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "naive_events_batch" ON "naive_events" ("reque
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "naive_events_purged" ON "naive_events" ("id") WHERE "operation" = '__purge';
--- the log of all records, in its order but for the events of one transaction
-CREATE INDEX IF NOT EXISTS "naive_events_log" ON "naive_events" ("xid");
+-- the log of all records, in its order
+CREATE INDEX IF NOT EXISTS "naive_events_log" ON "naive_events" ("xid", "id", "rev", "n");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "naive_outbox" (
@@ -129,7 +129,7 @@ CREATE TABLE IF NOT EXISTS "naive_outbox" (
     "last_error" text COLLATE "C" NOT NULL,
     PRIMARY KEY ("id", "rev", "n"),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
 -- What is due of an effect: what was not tried yet, and what was
 DROP INDEX IF EXISTS "naive_outbox_due";
 CREATE INDEX IF NOT EXISTS "naive_outbox_fresh" ON "naive_outbox" ("effect", "due", "id", "rev", "n") WHERE "attempts" = 0;
@@ -144,7 +144,7 @@ CREATE TABLE IF NOT EXISTS "naive_groups" (
     "key" text COLLATE "C" NOT NULL,
     "number" bigint NOT NULL,
     PRIMARY KEY ("name", "key")
-);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- Rules across records: a record in which one of the fields is absent never
 -- collides.

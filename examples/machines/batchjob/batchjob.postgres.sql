@@ -105,7 +105,7 @@ CREATE TABLE IF NOT EXISTS "batchjob" (
     -- timeout_at; exit_code == 0; attempt >= 1
     CONSTRAINT "succeeded: present stopped_at, started_at, exit_code; 3 more" CHECK ("state" <> 'succeeded' OR ("stopped_at" IS NOT NULL AND "started_at" IS NOT NULL AND "exit_code" IS NOT NULL AND "timeout_at" IS NULL AND ("exit_code" IS NOT NULL AND "exit_code" = 0) AND "attempt" >= 1)),
     CONSTRAINT "failed: present stopped_at; absent timeout_at" CHECK ("state" <> 'failed' OR ("stopped_at" IS NOT NULL AND "timeout_at" IS NULL))
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -163,8 +163,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "batchjob_events_batch" ON "batchjob_events" (
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "batchjob_events_purged" ON "batchjob_events" ("id") WHERE "operation" = '__purge';
--- the log of all records, in its order but for the events of one transaction
-CREATE INDEX IF NOT EXISTS "batchjob_events_log" ON "batchjob_events" ("xid");
+-- the log of all records, in its order
+CREATE INDEX IF NOT EXISTS "batchjob_events_log" ON "batchjob_events" ("xid", "id", "rev", "n");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "batchjob_outbox" (
@@ -181,7 +181,7 @@ CREATE TABLE IF NOT EXISTS "batchjob_outbox" (
     "last_error" text COLLATE "C" NOT NULL,
     PRIMARY KEY ("id", "rev", "n"),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
 -- What is due of an effect: what was not tried yet, and what was
 DROP INDEX IF EXISTS "batchjob_outbox_due";
 CREATE INDEX IF NOT EXISTS "batchjob_outbox_fresh" ON "batchjob_outbox" ("effect", "due", "id", "rev", "n") WHERE "attempts" = 0;
@@ -196,7 +196,7 @@ CREATE TABLE IF NOT EXISTS "batchjob_groups" (
     "key" text COLLATE "C" NOT NULL,
     "number" bigint NOT NULL,
     PRIMARY KEY ("name", "key")
-);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- Rules across records: a record in which one of the fields is absent never
 -- collides.

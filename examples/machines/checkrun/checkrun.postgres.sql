@@ -70,7 +70,7 @@ CREATE TABLE IF NOT EXISTS "checkrun" (
     -- in_progress: present started_at; absent conclusion, completed_at
     CONSTRAINT "in_progress: present started_at; absent conclusion; 1 more" CHECK ("state" <> 'in_progress' OR ("started_at" IS NOT NULL AND "conclusion" IS NULL AND "completed_at" IS NULL)),
     CONSTRAINT "completed: present conclusion, completed_at" CHECK ("state" <> 'completed' OR ("conclusion" IS NOT NULL AND "completed_at" IS NOT NULL))
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -128,8 +128,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "checkrun_events_batch" ON "checkrun_events" (
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "checkrun_events_purged" ON "checkrun_events" ("id") WHERE "operation" = '__purge';
--- the log of all records, in its order but for the events of one transaction
-CREATE INDEX IF NOT EXISTS "checkrun_events_log" ON "checkrun_events" ("xid");
+-- the log of all records, in its order
+CREATE INDEX IF NOT EXISTS "checkrun_events_log" ON "checkrun_events" ("xid", "id", "rev", "n");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "checkrun_outbox" (
@@ -146,7 +146,7 @@ CREATE TABLE IF NOT EXISTS "checkrun_outbox" (
     "last_error" text COLLATE "C" NOT NULL,
     PRIMARY KEY ("id", "rev", "n"),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
 -- What is due of an effect: what was not tried yet, and what was
 DROP INDEX IF EXISTS "checkrun_outbox_due";
 CREATE INDEX IF NOT EXISTS "checkrun_outbox_fresh" ON "checkrun_outbox" ("effect", "due", "id", "rev", "n") WHERE "attempts" = 0;
@@ -161,7 +161,7 @@ CREATE TABLE IF NOT EXISTS "checkrun_groups" (
     "key" text COLLATE "C" NOT NULL,
     "number" bigint NOT NULL,
     PRIMARY KEY ("name", "key")
-);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- Rules across records: a record in which one of the fields is absent never
 -- collides.

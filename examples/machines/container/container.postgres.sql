@@ -54,7 +54,7 @@ CREATE TABLE IF NOT EXISTS "container" (
     CONSTRAINT "running: present pid; absent exit_code" CHECK ("state" <> 'running' OR ("pid" IS NOT NULL AND "exit_code" IS NULL)),
     CONSTRAINT "stopped: pid is absent" CHECK ("state" <> 'stopped' OR "pid" IS NULL),
     CONSTRAINT "deleted: pid is absent" CHECK ("state" <> 'deleted' OR "pid" IS NULL)
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -112,8 +112,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "container_events_batch" ON "container_events"
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "container_events_purged" ON "container_events" ("id") WHERE "operation" = '__purge';
--- the log of all records, in its order but for the events of one transaction
-CREATE INDEX IF NOT EXISTS "container_events_log" ON "container_events" ("xid");
+-- the log of all records, in its order
+CREATE INDEX IF NOT EXISTS "container_events_log" ON "container_events" ("xid", "id", "rev", "n");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "container_outbox" (
@@ -130,7 +130,7 @@ CREATE TABLE IF NOT EXISTS "container_outbox" (
     "last_error" text COLLATE "C" NOT NULL,
     PRIMARY KEY ("id", "rev", "n"),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
 -- What is due of an effect: what was not tried yet, and what was
 DROP INDEX IF EXISTS "container_outbox_due";
 CREATE INDEX IF NOT EXISTS "container_outbox_fresh" ON "container_outbox" ("effect", "due", "id", "rev", "n") WHERE "attempts" = 0;
@@ -145,7 +145,7 @@ CREATE TABLE IF NOT EXISTS "container_groups" (
     "key" text COLLATE "C" NOT NULL,
     "number" bigint NOT NULL,
     PRIMARY KEY ("name", "key")
-);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- Rules across records: a record in which one of the fields is absent never
 -- collides.

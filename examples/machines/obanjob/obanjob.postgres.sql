@@ -97,7 +97,7 @@ CREATE TABLE IF NOT EXISTS "obanjob" (
     CONSTRAINT "cancelled: present cancelled_at; absent completed_at; 1 more" CHECK ("state" <> 'cancelled' OR ("cancelled_at" IS NOT NULL AND "completed_at" IS NULL AND "discarded_at" IS NULL)),
     -- discarded: present discarded_at; absent completed_at, cancelled_at
     CONSTRAINT "discarded: present discarded_at; absent completed_at; 1 more" CHECK ("state" <> 'discarded' OR ("discarded_at" IS NOT NULL AND "completed_at" IS NULL AND "cancelled_at" IS NULL))
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -155,8 +155,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "obanjob_events_batch" ON "obanjob_events" ("r
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "obanjob_events_purged" ON "obanjob_events" ("id") WHERE "operation" = '__purge';
--- the log of all records, in its order but for the events of one transaction
-CREATE INDEX IF NOT EXISTS "obanjob_events_log" ON "obanjob_events" ("xid");
+-- the log of all records, in its order
+CREATE INDEX IF NOT EXISTS "obanjob_events_log" ON "obanjob_events" ("xid", "id", "rev", "n");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "obanjob_outbox" (
@@ -173,7 +173,7 @@ CREATE TABLE IF NOT EXISTS "obanjob_outbox" (
     "last_error" text COLLATE "C" NOT NULL,
     PRIMARY KEY ("id", "rev", "n"),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
 -- What is due of an effect: what was not tried yet, and what was
 DROP INDEX IF EXISTS "obanjob_outbox_due";
 CREATE INDEX IF NOT EXISTS "obanjob_outbox_fresh" ON "obanjob_outbox" ("effect", "due", "id", "rev", "n") WHERE "attempts" = 0;
@@ -188,7 +188,7 @@ CREATE TABLE IF NOT EXISTS "obanjob_groups" (
     "key" text COLLATE "C" NOT NULL,
     "number" bigint NOT NULL,
     PRIMARY KEY ("name", "key")
-);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- Rules across records: a record in which one of the fields is absent never
 -- collides.

@@ -101,7 +101,7 @@ CREATE TABLE IF NOT EXISTS "paymentintent" (
     -- canceled: present canceled_at, cancellation_reason; absent next_action,
     -- capture_before; amount_capturable == 0; amount_received == 0
     CONSTRAINT "canceled: present canceled_at, cancellation_reason; 4 more" CHECK ("state" <> 'canceled' OR ("canceled_at" IS NOT NULL AND "cancellation_reason" IS NOT NULL AND "next_action" IS NULL AND "capture_before" IS NULL AND "amount_capturable" = 0 AND "amount_received" = 0))
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -159,8 +159,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "paymentintent_events_batch" ON "paymentintent
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "paymentintent_events_purged" ON "paymentintent_events" ("id") WHERE "operation" = '__purge';
--- the log of all records, in its order but for the events of one transaction
-CREATE INDEX IF NOT EXISTS "paymentintent_events_log" ON "paymentintent_events" ("xid");
+-- the log of all records, in its order
+CREATE INDEX IF NOT EXISTS "paymentintent_events_log" ON "paymentintent_events" ("xid", "id", "rev", "n");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "paymentintent_outbox" (
@@ -177,7 +177,7 @@ CREATE TABLE IF NOT EXISTS "paymentintent_outbox" (
     "last_error" text COLLATE "C" NOT NULL,
     PRIMARY KEY ("id", "rev", "n"),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
 -- What is due of an effect: what was not tried yet, and what was
 DROP INDEX IF EXISTS "paymentintent_outbox_due";
 CREATE INDEX IF NOT EXISTS "paymentintent_outbox_fresh" ON "paymentintent_outbox" ("effect", "due", "id", "rev", "n") WHERE "attempts" = 0;
@@ -192,7 +192,7 @@ CREATE TABLE IF NOT EXISTS "paymentintent_groups" (
     "key" text COLLATE "C" NOT NULL,
     "number" bigint NOT NULL,
     PRIMARY KEY ("name", "key")
-);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- Rules across records: a record in which one of the fields is absent never
 -- collides.

@@ -59,7 +59,7 @@ CREATE TABLE IF NOT EXISTS "pod" (
     CONSTRAINT "running: node is present" CHECK ("state" <> 'running' OR "node" IS NOT NULL),
     CONSTRAINT "succeeded: present node; restart_policy != always" CHECK ("state" <> 'succeeded' OR ("node" IS NOT NULL AND "restart_policy" <> 'always')),
     CONSTRAINT "unknown: present node, status_reason" CHECK ("state" <> 'unknown' OR ("node" IS NOT NULL AND "status_reason" IS NOT NULL))
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -117,8 +117,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "pod_events_batch" ON "pod_events" ("request_i
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "pod_events_purged" ON "pod_events" ("id") WHERE "operation" = '__purge';
--- the log of all records, in its order but for the events of one transaction
-CREATE INDEX IF NOT EXISTS "pod_events_log" ON "pod_events" ("xid");
+-- the log of all records, in its order
+CREATE INDEX IF NOT EXISTS "pod_events_log" ON "pod_events" ("xid", "id", "rev", "n");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "pod_outbox" (
@@ -135,7 +135,7 @@ CREATE TABLE IF NOT EXISTS "pod_outbox" (
     "last_error" text COLLATE "C" NOT NULL,
     PRIMARY KEY ("id", "rev", "n"),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
 -- What is due of an effect: what was not tried yet, and what was
 DROP INDEX IF EXISTS "pod_outbox_due";
 CREATE INDEX IF NOT EXISTS "pod_outbox_fresh" ON "pod_outbox" ("effect", "due", "id", "rev", "n") WHERE "attempts" = 0;
@@ -150,7 +150,7 @@ CREATE TABLE IF NOT EXISTS "pod_groups" (
     "key" text COLLATE "C" NOT NULL,
     "number" bigint NOT NULL,
     PRIMARY KEY ("name", "key")
-);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- Rules across records: a record in which one of the fields is absent never
 -- collides.

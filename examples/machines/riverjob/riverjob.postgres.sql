@@ -115,7 +115,7 @@ CREATE TABLE IF NOT EXISTS "riverjob" (
     CONSTRAINT "completed: present finalized_at, attempted_at" CHECK ("state" <> 'completed' OR ("finalized_at" IS NOT NULL AND "attempted_at" IS NOT NULL)),
     CONSTRAINT "cancelled: finalized_at is present" CHECK ("state" <> 'cancelled' OR "finalized_at" IS NOT NULL),
     CONSTRAINT "discarded: present finalized_at, error" CHECK ("state" <> 'discarded' OR ("finalized_at" IS NOT NULL AND "error" IS NOT NULL))
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -173,8 +173,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "riverjob_events_batch" ON "riverjob_events" (
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "riverjob_events_purged" ON "riverjob_events" ("id") WHERE "operation" = '__purge';
--- the log of all records, in its order but for the events of one transaction
-CREATE INDEX IF NOT EXISTS "riverjob_events_log" ON "riverjob_events" ("xid");
+-- the log of all records, in its order
+CREATE INDEX IF NOT EXISTS "riverjob_events_log" ON "riverjob_events" ("xid", "id", "rev", "n");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "riverjob_outbox" (
@@ -191,7 +191,7 @@ CREATE TABLE IF NOT EXISTS "riverjob_outbox" (
     "last_error" text COLLATE "C" NOT NULL,
     PRIMARY KEY ("id", "rev", "n"),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
 -- What is due of an effect: what was not tried yet, and what was
 DROP INDEX IF EXISTS "riverjob_outbox_due";
 CREATE INDEX IF NOT EXISTS "riverjob_outbox_fresh" ON "riverjob_outbox" ("effect", "due", "id", "rev", "n") WHERE "attempts" = 0;
@@ -206,7 +206,7 @@ CREATE TABLE IF NOT EXISTS "riverjob_groups" (
     "key" text COLLATE "C" NOT NULL,
     "number" bigint NOT NULL,
     PRIMARY KEY ("name", "key")
-);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- Rules across records: a record in which one of the fields is absent never
 -- collides.

@@ -60,7 +60,7 @@ CREATE TABLE IF NOT EXISTS "stream" (
     CONSTRAINT "half_closed_local: absent closed_by, error_code" CHECK ("state" <> 'half_closed_local' OR ("closed_by" IS NULL AND "error_code" IS NULL)),
     CONSTRAINT "half_closed_remote: absent closed_by, error_code" CHECK ("state" <> 'half_closed_remote' OR ("closed_by" IS NULL AND "error_code" IS NULL)),
     CONSTRAINT "closed: closed_by is present" CHECK ("state" <> 'closed' OR "closed_by" IS NOT NULL)
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -118,8 +118,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "stream_events_batch" ON "stream_events" ("req
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "stream_events_purged" ON "stream_events" ("id") WHERE "operation" = '__purge';
--- the log of all records, in its order but for the events of one transaction
-CREATE INDEX IF NOT EXISTS "stream_events_log" ON "stream_events" ("xid");
+-- the log of all records, in its order
+CREATE INDEX IF NOT EXISTS "stream_events_log" ON "stream_events" ("xid", "id", "rev", "n");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "stream_outbox" (
@@ -136,7 +136,7 @@ CREATE TABLE IF NOT EXISTS "stream_outbox" (
     "last_error" text COLLATE "C" NOT NULL,
     PRIMARY KEY ("id", "rev", "n"),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
 -- What is due of an effect: what was not tried yet, and what was
 DROP INDEX IF EXISTS "stream_outbox_due";
 CREATE INDEX IF NOT EXISTS "stream_outbox_fresh" ON "stream_outbox" ("effect", "due", "id", "rev", "n") WHERE "attempts" = 0;
@@ -151,7 +151,7 @@ CREATE TABLE IF NOT EXISTS "stream_groups" (
     "key" text COLLATE "C" NOT NULL,
     "number" bigint NOT NULL,
     PRIMARY KEY ("name", "key")
-);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- Rules across records: a record in which one of the fields is absent never
 -- collides.

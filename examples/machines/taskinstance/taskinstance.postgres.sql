@@ -106,7 +106,7 @@ CREATE TABLE IF NOT EXISTS "taskinstance" (
     CONSTRAINT "failed: present ended_at; absent trigger_ends_at" CHECK ("state" <> 'failed' OR ("ended_at" IS NOT NULL AND "trigger_ends_at" IS NULL)),
     CONSTRAINT "skipped: trigger_ends_at is absent" CHECK ("state" <> 'skipped' OR "trigger_ends_at" IS NULL),
     CONSTRAINT "upstream_failed: trigger_ends_at is absent" CHECK ("state" <> 'upstream_failed' OR "trigger_ends_at" IS NULL)
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -164,8 +164,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "taskinstance_events_batch" ON "taskinstance_e
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "taskinstance_events_purged" ON "taskinstance_events" ("id") WHERE "operation" = '__purge';
--- the log of all records, in its order but for the events of one transaction
-CREATE INDEX IF NOT EXISTS "taskinstance_events_log" ON "taskinstance_events" ("xid");
+-- the log of all records, in its order
+CREATE INDEX IF NOT EXISTS "taskinstance_events_log" ON "taskinstance_events" ("xid", "id", "rev", "n");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "taskinstance_outbox" (
@@ -182,7 +182,7 @@ CREATE TABLE IF NOT EXISTS "taskinstance_outbox" (
     "last_error" text COLLATE "C" NOT NULL,
     PRIMARY KEY ("id", "rev", "n"),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
 -- What is due of an effect: what was not tried yet, and what was
 DROP INDEX IF EXISTS "taskinstance_outbox_due";
 CREATE INDEX IF NOT EXISTS "taskinstance_outbox_fresh" ON "taskinstance_outbox" ("effect", "due", "id", "rev", "n") WHERE "attempts" = 0;
@@ -197,7 +197,7 @@ CREATE TABLE IF NOT EXISTS "taskinstance_groups" (
     "key" text COLLATE "C" NOT NULL,
     "number" bigint NOT NULL,
     PRIMARY KEY ("name", "key")
-);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- Rules across records: a record in which one of the fields is absent never
 -- collides.

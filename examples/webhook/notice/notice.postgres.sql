@@ -50,7 +50,7 @@ CREATE TABLE IF NOT EXISTS "notice" (
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "number is a number of a sequence" CHECK ("number" >= 1),
     CONSTRAINT "due: give_up_at is present" CHECK ("state" <> 'due' OR "give_up_at" IS NOT NULL)
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -108,8 +108,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "notice_events_batch" ON "notice_events" ("req
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "notice_events_purged" ON "notice_events" ("id") WHERE "operation" = '__purge';
--- the log of all records, in its order but for the events of one transaction
-CREATE INDEX IF NOT EXISTS "notice_events_log" ON "notice_events" ("xid");
+-- the log of all records, in its order
+CREATE INDEX IF NOT EXISTS "notice_events_log" ON "notice_events" ("xid", "id", "rev", "n");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "notice_outbox" (
@@ -126,7 +126,7 @@ CREATE TABLE IF NOT EXISTS "notice_outbox" (
     "last_error" text COLLATE "C" NOT NULL,
     PRIMARY KEY ("id", "rev", "n"),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
 -- What is due of an effect: what was not tried yet, and what was
 DROP INDEX IF EXISTS "notice_outbox_due";
 CREATE INDEX IF NOT EXISTS "notice_outbox_fresh" ON "notice_outbox" ("effect", "due", "id", "rev", "n") WHERE "attempts" = 0;
@@ -141,7 +141,7 @@ CREATE TABLE IF NOT EXISTS "notice_groups" (
     "key" text COLLATE "C" NOT NULL,
     "number" bigint NOT NULL,
     PRIMARY KEY ("name", "key")
-);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- Rules across records: a record in which one of the fields is absent never
 -- collides.

@@ -54,7 +54,7 @@ CREATE TABLE IF NOT EXISTS "ingest" (
     CONSTRAINT "succeeded: attempts >= 1" CHECK ("state" <> 'succeeded' OR "attempts" >= 1),
     CONSTRAINT "failed: attempts >= 1" CHECK ("state" <> 'failed' OR "attempts" >= 1),
     CONSTRAINT "quarantined: attempts >= 1" CHECK ("state" <> 'quarantined' OR "attempts" >= 1)
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -112,8 +112,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "ingest_events_batch" ON "ingest_events" ("req
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "ingest_events_purged" ON "ingest_events" ("id") WHERE "operation" = '__purge';
--- the log of all records, in its order but for the events of one transaction
-CREATE INDEX IF NOT EXISTS "ingest_events_log" ON "ingest_events" ("xid");
+-- the log of all records, in its order
+CREATE INDEX IF NOT EXISTS "ingest_events_log" ON "ingest_events" ("xid", "id", "rev", "n");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "ingest_outbox" (
@@ -130,7 +130,7 @@ CREATE TABLE IF NOT EXISTS "ingest_outbox" (
     "last_error" text COLLATE "C" NOT NULL,
     PRIMARY KEY ("id", "rev", "n"),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
 -- What is due of an effect: what was not tried yet, and what was
 DROP INDEX IF EXISTS "ingest_outbox_due";
 CREATE INDEX IF NOT EXISTS "ingest_outbox_fresh" ON "ingest_outbox" ("effect", "due", "id", "rev", "n") WHERE "attempts" = 0;
@@ -145,7 +145,7 @@ CREATE TABLE IF NOT EXISTS "ingest_groups" (
     "key" text COLLATE "C" NOT NULL,
     "number" bigint NOT NULL,
     PRIMARY KEY ("name", "key")
-);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- Rules across records: a record in which one of the fields is absent never
 -- collides.

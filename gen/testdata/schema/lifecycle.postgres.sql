@@ -68,7 +68,7 @@ CREATE TABLE IF NOT EXISTS "lifecycle" (
     CONSTRAINT "succeeded: present result; absent error" CHECK ("state" <> 'succeeded' OR ("result" IS NOT NULL AND "error" IS NULL)),
     CONSTRAINT "failed: present error; absent result" CHECK ("state" <> 'failed' OR ("error" IS NOT NULL AND "result" IS NULL)),
     CONSTRAINT "stalled: absent owner, lease, result, error, queued_at" CHECK ("state" <> 'stalled' OR ("owner" IS NULL AND "lease" IS NULL AND "result" IS NULL AND "error" IS NULL AND "queued_at" IS NULL))
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -126,8 +126,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "lifecycle_events_batch" ON "lifecycle_events"
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "lifecycle_events_purged" ON "lifecycle_events" ("id") WHERE "operation" = '__purge';
--- the log of all records, in its order but for the events of one transaction
-CREATE INDEX IF NOT EXISTS "lifecycle_events_log" ON "lifecycle_events" ("xid");
+-- the log of all records, in its order
+CREATE INDEX IF NOT EXISTS "lifecycle_events_log" ON "lifecycle_events" ("xid", "id", "rev", "n");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "lifecycle_outbox" (
@@ -144,7 +144,7 @@ CREATE TABLE IF NOT EXISTS "lifecycle_outbox" (
     "last_error" text COLLATE "C" NOT NULL,
     PRIMARY KEY ("id", "rev", "n"),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
 -- What is due of an effect: what was not tried yet, and what was
 DROP INDEX IF EXISTS "lifecycle_outbox_due";
 CREATE INDEX IF NOT EXISTS "lifecycle_outbox_fresh" ON "lifecycle_outbox" ("effect", "due", "id", "rev", "n") WHERE "attempts" = 0;
@@ -159,7 +159,7 @@ CREATE TABLE IF NOT EXISTS "lifecycle_groups" (
     "key" text COLLATE "C" NOT NULL,
     "number" bigint NOT NULL,
     PRIMARY KEY ("name", "key")
-);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- Rules across records: a record in which one of the fields is absent never
 -- collides.

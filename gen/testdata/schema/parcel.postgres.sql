@@ -79,7 +79,7 @@ CREATE TABLE IF NOT EXISTS "parcel" (
     CONSTRAINT "held: present holder, due; absent slot" CHECK ("state" <> 'held' OR ("holder" IS NOT NULL AND "due" IS NOT NULL AND "slot" IS NULL)),
     CONSTRAINT "shelved: present slot; absent holder" CHECK ("state" <> 'shelved' OR ("slot" IS NOT NULL AND "holder" IS NULL)),
     CONSTRAINT "sent: absent slot, holder" CHECK ("state" <> 'sent' OR ("slot" IS NULL AND "holder" IS NULL))
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -137,8 +137,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "parcel_events_batch" ON "parcel_events" ("req
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "parcel_events_purged" ON "parcel_events" ("id") WHERE "operation" = '__purge';
--- the log of all records, in its order but for the events of one transaction
-CREATE INDEX IF NOT EXISTS "parcel_events_log" ON "parcel_events" ("xid");
+-- the log of all records, in its order
+CREATE INDEX IF NOT EXISTS "parcel_events_log" ON "parcel_events" ("xid", "id", "rev", "n");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "parcel_outbox" (
@@ -155,7 +155,7 @@ CREATE TABLE IF NOT EXISTS "parcel_outbox" (
     "last_error" text COLLATE "C" NOT NULL,
     PRIMARY KEY ("id", "rev", "n"),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
 -- What is due of an effect: what was not tried yet, and what was
 DROP INDEX IF EXISTS "parcel_outbox_due";
 CREATE INDEX IF NOT EXISTS "parcel_outbox_fresh" ON "parcel_outbox" ("effect", "due", "id", "rev", "n") WHERE "attempts" = 0;
@@ -170,7 +170,7 @@ CREATE TABLE IF NOT EXISTS "parcel_groups" (
     "key" text COLLATE "C" NOT NULL,
     "number" bigint NOT NULL,
     PRIMARY KEY ("name", "key")
-);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- Rules across records: a record in which one of the fields is absent never
 -- collides.

@@ -51,7 +51,7 @@ CREATE TABLE IF NOT EXISTS "slot" (
     CONSTRAINT "floor is from 0 to 9" CHECK ("floor" BETWEEN 0 AND 9),
     CONSTRAINT "queued: owner is absent" CHECK ("state" <> 'queued' OR "owner" IS NULL),
     CONSTRAINT "running: owner is present" CHECK ("state" <> 'running' OR "owner" IS NOT NULL)
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -109,8 +109,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "slot_events_batch" ON "slot_events" ("request
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "slot_events_purged" ON "slot_events" ("id") WHERE "operation" = '__purge';
--- the log of all records, in its order but for the events of one transaction
-CREATE INDEX IF NOT EXISTS "slot_events_log" ON "slot_events" ("xid");
+-- the log of all records, in its order
+CREATE INDEX IF NOT EXISTS "slot_events_log" ON "slot_events" ("xid", "id", "rev", "n");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "slot_outbox" (
@@ -127,7 +127,7 @@ CREATE TABLE IF NOT EXISTS "slot_outbox" (
     "last_error" text COLLATE "C" NOT NULL,
     PRIMARY KEY ("id", "rev", "n"),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
 -- What is due of an effect: what was not tried yet, and what was
 DROP INDEX IF EXISTS "slot_outbox_due";
 CREATE INDEX IF NOT EXISTS "slot_outbox_fresh" ON "slot_outbox" ("effect", "due", "id", "rev", "n") WHERE "attempts" = 0;
@@ -142,7 +142,7 @@ CREATE TABLE IF NOT EXISTS "slot_groups" (
     "key" text COLLATE "C" NOT NULL,
     "number" bigint NOT NULL,
     PRIMARY KEY ("name", "key")
-);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- Rules across records: a record in which one of the fields is absent never
 -- collides.

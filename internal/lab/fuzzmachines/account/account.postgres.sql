@@ -49,7 +49,7 @@ CREATE TABLE IF NOT EXISTS "account" (
     CONSTRAINT "opened: closed_at is absent" CHECK ("state" <> 'opened' OR "closed_at" IS NULL),
     CONSTRAINT "frozen: closed_at is absent" CHECK ("state" <> 'frozen' OR "closed_at" IS NULL),
     CONSTRAINT "closed: present closed_at; balance == 0; available == 0" CHECK ("state" <> 'closed' OR ("closed_at" IS NOT NULL AND "balance" = 0 AND "available" = 0))
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -107,8 +107,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "account_events_batch" ON "account_events" ("r
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "account_events_purged" ON "account_events" ("id") WHERE "operation" = '__purge';
--- the log of all records, in its order but for the events of one transaction
-CREATE INDEX IF NOT EXISTS "account_events_log" ON "account_events" ("xid");
+-- the log of all records, in its order
+CREATE INDEX IF NOT EXISTS "account_events_log" ON "account_events" ("xid", "id", "rev", "n");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "account_outbox" (
@@ -125,7 +125,7 @@ CREATE TABLE IF NOT EXISTS "account_outbox" (
     "last_error" text COLLATE "C" NOT NULL,
     PRIMARY KEY ("id", "rev", "n"),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
 -- What is due of an effect: what was not tried yet, and what was
 DROP INDEX IF EXISTS "account_outbox_due";
 CREATE INDEX IF NOT EXISTS "account_outbox_fresh" ON "account_outbox" ("effect", "due", "id", "rev", "n") WHERE "attempts" = 0;
@@ -140,7 +140,7 @@ CREATE TABLE IF NOT EXISTS "account_groups" (
     "key" text COLLATE "C" NOT NULL,
     "number" bigint NOT NULL,
     PRIMARY KEY ("name", "key")
-);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- Rules across records: a record in which one of the fields is absent never
 -- collides.

@@ -310,7 +310,7 @@ CREATE TABLE IF NOT EXISTS "ticket" (
     CONSTRAINT "held: present owner, due; tries >= 1" CHECK ("state" <> 'taken' OR ("owner" IS NOT NULL AND "due" IS NOT NULL AND "tries" >= 1)),
     CONSTRAINT "solved: present answer; tries >= 1" CHECK ("state" <> 'solved' OR ("note" IS NOT NULL AND "tries" >= 1)),
     CONSTRAINT "parked: absent owner, due" CHECK ("state" <> 'parked' OR ("owner" IS NULL AND "due" IS NULL))
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -368,8 +368,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "ticket_events_batch" ON "ticket_events" ("req
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "ticket_events_purged" ON "ticket_events" ("id") WHERE "operation" = '__purge';
--- the log of all records, in its order but for the events of one transaction
-CREATE INDEX IF NOT EXISTS "ticket_events_log" ON "ticket_events" ("xid");
+-- the log of all records, in its order
+CREATE INDEX IF NOT EXISTS "ticket_events_log" ON "ticket_events" ("xid", "id", "rev", "n");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "ticket_outbox" (
@@ -386,7 +386,7 @@ CREATE TABLE IF NOT EXISTS "ticket_outbox" (
     "last_error" text COLLATE "C" NOT NULL,
     PRIMARY KEY ("id", "rev", "n"),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
 -- What is due of an effect: what was not tried yet, and what was
 DROP INDEX IF EXISTS "ticket_outbox_due";
 CREATE INDEX IF NOT EXISTS "ticket_outbox_fresh" ON "ticket_outbox" ("effect", "due", "id", "rev", "n") WHERE "attempts" = 0;
@@ -401,7 +401,7 @@ CREATE TABLE IF NOT EXISTS "ticket_groups" (
     "key" text COLLATE "C" NOT NULL,
     "number" bigint NOT NULL,
     PRIMARY KEY ("name", "key")
-);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- Rules across records: a record in which one of the fields is absent never
 -- collides.
