@@ -49,13 +49,25 @@ func (r *reader) Doubles(u *driver.UniqueRule, after string, limit int) ([]drive
 // lastID is behind all ids, which are shorter.
 var lastID = strings.Repeat("\U0010FFFF", driver.MaxID/4+1)
 
-// Loose returns the ids of rows that their log does not end with. One statement looks
-// at limit rows at most: a server ends one that takes long.
+// Loose returns the ids of rows that their log does not end with.
 func (r *reader) Loose(after string, limit int) ([]string, error) {
+	return r.inWindows("loose", "id_behind", after, limit, unlimited(limit))
+}
+
+// logWindow is how many events one statement looks at for what their records lack.
+const logWindow = 10_000
+
+// Orphans returns ids that have events but no row.
+func (r *reader) Orphans(after string, limit int) ([]string, error) {
+	return r.inWindows("orphans", "logged_behind", after, limit, logWindow)
+}
+
+// inWindows returns at most limit ids that a query finds behind one. A statement looks at a window that
+// another query finds the end of: a server ends one that takes long.
+func (r *reader) inWindows(query, behind, after string, limit int, window int64) (found []string, err error) {
 	most := unlimited(limit)
-	var loose []string
 	for {
-		end, err := r.ids(r.t.text("id_behind"), after, most-1)
+		end, err := r.ids(r.t.text(behind), after, window-1)
 		if err != nil {
 			return nil, err
 		}
@@ -63,10 +75,10 @@ func (r *reader) Loose(after string, limit int) ([]string, error) {
 		if len(end) > 0 {
 			upTo = end[0]
 		}
-		ids, err := r.ids(r.t.text("loose"), after, upTo, most-int64(len(loose)))
-		loose = append(loose, ids...)
-		if err != nil || len(end) == 0 || int64(len(loose)) >= most {
-			return loose, err
+		ids, err := r.ids(r.t.text(query), after, upTo, most-int64(len(found)))
+		found = append(found, ids...)
+		if err != nil || len(end) == 0 || int64(len(found)) >= most {
+			return found, err
 		}
 		after = end[0]
 	}

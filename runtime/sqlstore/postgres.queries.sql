@@ -198,7 +198,8 @@ ORDER BY "xid" DESC, "id" DESC, "rev" DESC, "n" DESC LIMIT $5
 
 -- name: log_is_ahead
 -- Whether the log, or the cursor $1, is of another server, whose transactions are ahead of this one's.
-SELECT EXISTS (SELECT 1 FROM {M_events} WHERE "xid" >= pg_snapshot_xmax(pg_current_snapshot())),
+-- Only the last event is read, whatever the planner knows of the log.
+SELECT coalesce((SELECT "xid" >= pg_snapshot_xmax(pg_current_snapshot()) FROM {M_events} ORDER BY "xid" DESC LIMIT 1), false),
 	$1::text::xid8 >= pg_snapshot_xmax(pg_current_snapshot())
 
 -- name: log_lag
@@ -407,9 +408,16 @@ DELETE FROM {M_events} WHERE "id" = $1 AND "operation" <> '__forget' AND {SAME}
 DELETE FROM {M_events} WHERE "id" = $1 AND {SAME}
 
 -- name: orphans
--- Ids behind $1 that have events, and no row.
-SELECT DISTINCT e."id" FROM {M_events} AS e WHERE e."id" > $1 AND NOT EXISTS (SELECT 1 FROM {M} AS r WHERE r."id" = e."id")
-	AND NOT EXISTS (SELECT 1 FROM {M_events} AS p WHERE p."id" = e."id" AND p."operation" = '__purge' AND p."n" > 0) ORDER BY e."id" LIMIT $2
+-- Ids behind $1 and up to $2 that have events, and no row; up to $3 of them. OFFSET 0 makes the
+-- planner look for each row by its id: else it may read all of them for each window.
+SELECT e."id" FROM (SELECT DISTINCT "id" FROM {M_events} WHERE "id" > $1 AND "id" <= $2) AS e
+WHERE NOT EXISTS (SELECT 1 FROM {M} AS r WHERE r."id" = e."id" OFFSET 0)
+	AND NOT EXISTS (SELECT 1 FROM {M_events} AS p WHERE p."id" = e."id" AND p."operation" = '__purge' AND p."n" > 0 OFFSET 0)
+ORDER BY e."id" LIMIT $3
+
+-- name: logged_behind
+-- The id of the event that stands $2 events behind those of $1.
+SELECT "id" FROM {M_events} WHERE "id" > $1 ORDER BY "id" LIMIT 1 OFFSET $2
 
 -- name: loose
 -- Rows behind $1 and up to $2 that their log does not end with; up to $3 of them.

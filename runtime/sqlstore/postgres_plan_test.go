@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -203,6 +205,54 @@ func TestPlanOfDeadlinesWithALength(t *testing.T) {
 			plan := strings.Join(texts("EXPLAIN EXECUTE due(now() - interval '1 day', 1000)"), "\n")
 			if !strings.Contains(plan, "parcel_due_late") {
 				t.Errorf("%s, after %.20s:\n%s", mode, fill, plan)
+			}
+		}
+	}
+}
+
+// What reads the log of all records in parts, and what looks whether it is whole, reads no more of it than its part, in a
+// plan that is kept: also within one transaction of many events, and whether or not there are statistics.
+func TestPlansOfTheLog(t *testing.T) {
+	t.Parallel()
+	s, texts := looseParcels(t)
+	tab := parcels(t, Postgres())
+	run := func(text string) {
+		t.Helper()
+		if _, err := s.conn.ExecContext(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const events = `ALTER TABLE parcel_events DISABLE TRIGGER USER; INSERT INTO parcel_events
+		("id", "rev", "n", "operation", "name", "to_state", "occurred_at", "actor", "reason", "request_n", "fingerprint", "version", "checksum", "chain")
+		SELECT 'p' || lpad(i::text, 6, '0'), 1, 0, 'register', 'register', 'waiting', now(), '', '', -1, '', 1, 0, 0 FROM generate_series(1, 20000) AS i`
+	const rows = `ALTER TABLE parcel DISABLE TRIGGER USER; INSERT INTO parcel ("id", "state", "rev", "created_at", "updated_at", "lane", "weight", "tags", "moves")
+		SELECT 'p' || lpad(i::text, 6, '0'), 'waiting', 1, now(), now(), 'l', i, '[]', 0 FROM generate_series(1, 20000) AS i`
+	run(events + "; " + rows)
+	for _, fill := range []string{"SELECT", "ANALYZE parcel_events; ANALYZE parcel"} {
+		run(fill + "; SET plan_cache_mode = force_generic_plan")
+		place := texts(`SELECT min("xid"::text) FROM parcel_events`)[0]
+		for query, args := range map[string]string{
+			"log":           "'" + place + "', 'p010000', 1, 0, 50",
+			"log_newest":    "'" + place + "', 'p010000', 1, 0, 50",
+			"log_is_ahead":  "'" + place + "'",
+			"orphans":       "'p010000', 'p010100', 50",
+			"logged_behind": "'p010000', 99",
+		} {
+			run("PREPARE part AS " + tab.text(query))
+			plan := strings.Join(texts("EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF, SUMMARY OFF) EXECUTE part("+args+")"), "\n")
+			run("DEALLOCATE part")
+			read := 0
+			for _, m := range regexp.MustCompile(`(?m)^(?:  )?Buffers: shared(?: hit=(\d+))?(?: read=(\d+))?`).FindAllStringSubmatch(plan, 1) {
+				hit, _ := strconv.Atoi("0" + m[1])
+				other, _ := strconv.Atoi("0" + m[2])
+				read = hit + other
+			}
+			most := 50
+			if query == "orphans" { // three pages for each id
+				most = 600
+			}
+			if read == 0 || read > most || strings.Contains(plan, "Seq Scan") {
+				t.Errorf("%s, after %s: %d pages are read:\n%s", query, fill, read, plan)
 			}
 		}
 	}

@@ -185,8 +185,11 @@ func TestEachQueryHasACaller(t *testing.T) {
 		code.Write(text)
 	}
 	asked := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?:\b(?:query|text|parked|finishText)\("(\w+)"|"[^"\n]*\{([a-z]\w*)\}")`).FindAllStringSubmatch(code.String(), -1) {
+	for _, m := range regexp.MustCompile(`(?:\b(?:query|text|parked|finishText|inWindows)\("(\w+)"|"[^"\n]*\{([a-z]\w*)\}")`).FindAllStringSubmatch(code.String(), -1) {
 		asked[m[1]+m[2]] = true
+	}
+	for _, m := range regexp.MustCompile(`\binWindows\("\w+", "(\w+)"`).FindAllStringSubmatch(code.String(), -1) {
+		asked[m[1]] = true
 	}
 	only := map[string]string{ // what one database needs, and the other one does not
 		"create": "postgres", "create_many": "postgres", "some": "postgres", "log_lag": "postgres", "leave_notes": "postgres",

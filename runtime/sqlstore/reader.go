@@ -266,11 +266,6 @@ func (r *reader) deliveries(text string, args ...any) ([]driver.Delivery, error)
 	return list, err
 }
 
-// Orphans returns ids that have events but no row.
-func (r *reader) Orphans(after string, limit int) ([]string, error) {
-	return r.ids(r.t.text("orphans"), after, unlimited(limit))
-}
-
 // ids returns the texts of a query's only column.
 func (r *reader) ids(text string, args ...any) (list []string, err error) {
 	err = r.each(text, args, func(rows Rows) error {

@@ -294,9 +294,13 @@ DELETE FROM {M_events} WHERE "id" = ?1 AND "operation" <> '__forget'
 DELETE FROM {M_events} WHERE "id" = ?1
 
 -- name: orphans
--- Ids behind ?1 that have events, and no row.
-SELECT DISTINCT e."id" FROM {M_events} AS e WHERE e."id" > ?1 AND NOT EXISTS (SELECT 1 FROM {M} AS r WHERE r."id" = e."id")
-	AND NOT EXISTS (SELECT 1 FROM {M_events} AS p WHERE p."id" = e."id" AND p."operation" = '__purge' AND p."n" > 0) ORDER BY e."id" LIMIT ?2 + 0
+-- Ids behind ?1 and up to ?2 that have events, and no row; up to ?3 of them.
+SELECT DISTINCT e."id" FROM {M_events} AS e WHERE e."id" > ?1 AND e."id" <= ?2 AND NOT EXISTS (SELECT 1 FROM {M} AS r WHERE r."id" = e."id")
+	AND NOT EXISTS (SELECT 1 FROM {M_events} AS p WHERE p."id" = e."id" AND p."operation" = '__purge' AND p."n" > 0) ORDER BY e."id" LIMIT ?3 + 0
+
+-- name: logged_behind
+-- The id of the event that stands ?2 events behind those of ?1.
+SELECT "id" FROM {M_events} WHERE "id" > ?1 ORDER BY "id" LIMIT 1 OFFSET ?2
 
 -- name: loose
 -- Rows behind ?1 and up to ?2 that their log does not end with; up to ?3 of them.

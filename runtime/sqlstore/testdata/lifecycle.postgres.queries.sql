@@ -264,7 +264,7 @@ WHERE "xid" <= $1::text::xid8 AND ("xid", "id", "rev", "n") < ($1::text::xid8, $
 ORDER BY "xid" DESC, "id" DESC, "rev" DESC, "n" DESC LIMIT $5;
 
 -- name: log_is_ahead
-SELECT EXISTS (SELECT 1 FROM "lifecycle_events" WHERE "xid" >= pg_snapshot_xmax(pg_current_snapshot())),
+SELECT coalesce((SELECT "xid" >= pg_snapshot_xmax(pg_current_snapshot()) FROM "lifecycle_events" ORDER BY "xid" DESC LIMIT 1), false),
 	$1::text::xid8 >= pg_snapshot_xmax(pg_current_snapshot());
 
 -- name: log_lag
@@ -404,8 +404,13 @@ DELETE FROM "lifecycle_events" WHERE "id" = $1 AND "operation" <> '__forget' AND
 DELETE FROM "lifecycle_events" WHERE "id" = $1 AND true;
 
 -- name: orphans
-SELECT DISTINCT e."id" FROM "lifecycle_events" AS e WHERE e."id" > $1 AND NOT EXISTS (SELECT 1 FROM "lifecycle" AS r WHERE r."id" = e."id")
-	AND NOT EXISTS (SELECT 1 FROM "lifecycle_events" AS p WHERE p."id" = e."id" AND p."operation" = '__purge' AND p."n" > 0) ORDER BY e."id" LIMIT $2;
+SELECT e."id" FROM (SELECT DISTINCT "id" FROM "lifecycle_events" WHERE "id" > $1 AND "id" <= $2) AS e
+WHERE NOT EXISTS (SELECT 1 FROM "lifecycle" AS r WHERE r."id" = e."id" OFFSET 0)
+	AND NOT EXISTS (SELECT 1 FROM "lifecycle_events" AS p WHERE p."id" = e."id" AND p."operation" = '__purge' AND p."n" > 0 OFFSET 0)
+ORDER BY e."id" LIMIT $3;
+
+-- name: logged_behind
+SELECT "id" FROM "lifecycle_events" WHERE "id" > $1 ORDER BY "id" LIMIT 1 OFFSET $2;
 
 -- name: loose
 SELECT "id" FROM "lifecycle" AS r WHERE "id" > $1 AND "id" <= $2 AND (

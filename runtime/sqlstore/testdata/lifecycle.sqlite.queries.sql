@@ -243,8 +243,11 @@ DELETE FROM "main"."lifecycle_events" WHERE "id" = ? AND "operation" <> '__forge
 DELETE FROM "main"."lifecycle_events" WHERE "id" = ?;
 
 -- name: orphans
-SELECT DISTINCT e."id" FROM "main"."lifecycle_events" AS e WHERE e."id" > ? AND NOT EXISTS (SELECT 1 FROM "main"."lifecycle" AS r WHERE r."id" = e."id")
+SELECT DISTINCT e."id" FROM "main"."lifecycle_events" AS e WHERE e."id" > ? AND e."id" <= ? AND NOT EXISTS (SELECT 1 FROM "main"."lifecycle" AS r WHERE r."id" = e."id")
 	AND NOT EXISTS (SELECT 1 FROM "main"."lifecycle_events" AS p WHERE p."id" = e."id" AND p."operation" = '__purge' AND p."n" > 0) ORDER BY e."id" LIMIT ? + 0;
+
+-- name: logged_behind
+SELECT "id" FROM "main"."lifecycle_events" WHERE "id" > ? ORDER BY "id" LIMIT 1 OFFSET ?;
 
 -- name: loose
 SELECT "id" FROM "main"."lifecycle" AS r WHERE "id" > ? AND "id" <= ? AND (
