@@ -82,7 +82,8 @@ o AS (
 d AS (DELETE FROM {M_outbox} AS x USING w AS i WHERE i."leave" AND x."id" = i."id" AND x."rev" = i."rev" AND x."n" = 0)
 
 -- write: create
--- Makes a record. One whose id, request or place is taken is no error but no row.
+-- Makes a record. One whose id or place is taken is no error but no row. What the log alone has fails with 23505: a request
+-- of the machine that is taken, and the id of a record that was purged.
 WITH i AS {one},
 r AS (INSERT INTO {M} ({ROW}) SELECT {NEW} FROM i ON CONFLICT DO NOTHING RETURNING "id"),
 w AS (SELECT i.* FROM i JOIN r ON r."id" = i."id"){ASKS}
