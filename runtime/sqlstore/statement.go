@@ -38,6 +38,26 @@ func (b *text) arg(v any) string {
 	return b.param()
 }
 
+// oneOf is the condition that a row has one of ids. To a server they are one parameter, so that their number makes no
+// other text.
+func (b *text) oneOf(ids []string) string {
+	switch {
+	case len(ids) == 0:
+		return "1 = 0"
+	case b.d.writers() != 1:
+		var list arrays
+		for _, id := range ids {
+			list.add(id)
+		}
+		return `"id" = ANY(` + b.arg(list.end()) + "::text::text[])"
+	}
+	places := make([]string, len(ids))
+	for i, id := range ids {
+		places[i] = b.arg(id)
+	}
+	return `"id" IN (` + strings.Join(places, ", ") + ")"
+}
+
 func (b *text) param() string {
 	b.n++
 	return b.d.placeholder(b.n)
@@ -156,13 +176,7 @@ func (t *table) where(b *text, q *driver.Query, more ...string) error {
 		first = key{column: "id"}
 	}
 	if q.IDs != nil {
-		places := make([]string, len(q.IDs))
-		for i, id := range q.IDs {
-			places[i] = b.arg(id)
-		}
-		if parts = append(parts, "1 = 0"); len(places) > 0 {
-			parts = []string{`"id" IN (` + strings.Join(places, ", ") + ")"}
-		}
+		parts = append(parts, b.oneOf(q.IDs))
 	}
 	if q.States != nil {
 		states := t.among("", q.States)

@@ -154,3 +154,19 @@ func TestListsAskForOpenRecords(t *testing.T) {
 		}
 	}
 }
+
+// However many ids a query names, its text on a server is one.
+func TestIDsAreOneParameter(t *testing.T) {
+	t.Parallel()
+	tab := parcels(t, Postgres())
+	for want, ids := range map[string][]string{`{"a"}`: {"a"}, `{"a","b \"\\c","a"}`: {"a", `b "\c`, "a"}} {
+		b, err := tab.selectRows(&driver.Query{IDs: ids})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const text = ` WHERE "id" = ANY($1::text::text[]) ORDER BY "id"`
+		if _, got, _ := strings.Cut(b.String(), `FROM "parcel"`); got != text || len(b.args) != 1 || b.args[0] != want {
+			t.Errorf("got  %s with %q\nwant %s with %q", got, b.args, text, want)
+		}
+	}
+}
