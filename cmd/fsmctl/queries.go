@@ -17,10 +17,12 @@ func (c *ctl) queriesCommand() *cobra.Command {
 		Use:   "queries --dialect sqlite|postgres SPEC",
 		Short: "Print the statements that the store sends for a machine",
 		Long: `Queries prints the statements that the store sends to the tables of a machine, each
-under its name: one for each operation, and those that are the same for each call.
-Statistics of the server, such as pg_stat_statements, show the same texts, with the
-schema of the tables and a condition that compares which tables they are. Lists,
-picks and counts are made for the filter of each call and are not here.
+under its name, and what it is for: one for each operation, and those that are the
+same for each call. Statistics of the server, such as pg_stat_statements, show the
+same texts, with the schema of the tables and a condition that compares which tables
+they are. On PostgreSQL a text says its machine and its name behind its first word.
+Lists, picks and counts are made for the filter of each call and are not here: they
+say "rows", "count", "others", "full" and "doubles".
 
 No database is asked.`,
 		Example: `  fsmctl queries --dialect postgres job.yaml
@@ -55,7 +57,7 @@ func (c *ctl) queries(path, dialect string) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "-- The statements of the machine %s on %s.\n", s.Machine.Name, dialect)
 	for _, q := range list {
-		fmt.Fprintf(&b, "\n-- name: %s\n%s;\n", q.Name, q.Text)
+		fmt.Fprintf(&b, "\n-- name: %s\n%s%s;\n", q.Name, q.Comment, q.Text)
 	}
 	return c.Write(b.Bytes())
 }

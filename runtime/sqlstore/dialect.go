@@ -129,12 +129,12 @@ type Dialect interface {
 	ordered() logOrder
 	// lockGroup returns the query that locks a group until the transaction ends, and
 	// gives 1, or 0 where it was only tried and another writer has it: parameters are
-	// name and key. table is that of the groups. Empty: the write lock does it.
-	lockGroup(table string, try bool) string
+	// name and key. Empty: the write lock does it.
+	lockGroup(t *table, try bool) string
 	// lockPlaces returns the query that locks numbers, an array in their order, until the
 	// transaction ends, and counts them: those alone that nobody has, where it is only tried.
-	// table is that of the rows. Empty: the write lock does it.
-	lockPlaces(table string, try bool) string
+	// Empty: the write lock does it.
+	lockPlaces(t *table, try bool) string
 
 	// plan asks for the plan of a query, for tests of indexes.
 	plan(ctx context.Context, q querier, free bool, text string, args []any) (string, error)

@@ -362,30 +362,18 @@ func (*postgres) order(column string, optional, descending bool) []string {
 
 func (p *postgres) lock() string { return p.hold() + " SKIP LOCKED" }
 
-// lockGroup: the lock is the server's own, named by the table and a hash, so that it
-// can be tried. Its holder also writes the group's row: a transaction of a caller
-// whose snapshot is older than that fails (40001) instead of counting what was.
-func (*postgres) lockGroup(table string, try bool) string {
-	const noted = ` ON CONFLICT ("name", "key") DO UPDATE SET "number" = g."number" RETURNING 1`
-	lock := `(hashtextextended(concat_ws(' ', ` + literal(table) + `::regclass::oid, $1::text, $2::text), 0))`
+func (*postgres) lockGroup(t *table, try bool) string {
 	if try {
-		lock = `pg_try_advisory_xact_lock` + lock + ` AS l(mine) WHERE mine`
-	} else {
-		lock = `pg_advisory_xact_lock` + lock
+		return t.text("try_group")
 	}
-	return `WITH l AS MATERIALIZED (SELECT 1 FROM ` + lock + `) INSERT INTO ` + table + ` AS g ("name", "key", "number") SELECT $1, $2, 0 FROM l` + noted
+	return t.text("lock_group")
 }
 
-// placeLock is the lock of a place, by the column k of its number.
-func placeLock(table string) string {
-	return `(hashtextextended(concat_ws(' ', ` + literal(table) + `::regclass::oid, 'place', k), 0))`
-}
-
-func (*postgres) lockPlaces(table string, try bool) string {
+func (*postgres) lockPlaces(t *table, try bool) string {
 	if try {
-		return `SELECT count(*) FROM unnest($1::text::int[]) AS n(k) WHERE pg_try_advisory_xact_lock` + placeLock(table)
+		return t.text("try_to_lock_places")
 	}
-	return `SELECT count(*) FROM (SELECT pg_advisory_xact_lock` + placeLock(table) + ` FROM unnest($1::text::int[]) AS n(k)) AS l`
+	return t.text("lock_places")
 }
 
 // stateSuffix is what pgx puts after the message.

@@ -102,8 +102,10 @@ func TestWhyAWriteDidNothing(t *testing.T) {
 // absent value are in no group, but in a sequence.
 func TestGroupsAreLocked(t *testing.T) {
 	t.Parallel()
-	const serializable, peers = "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE", `SELECT count(*) FROM "m" WHERE "state" IN ('on') AND "a" = $1 AND "id" <> $2`
-	lock, try := Postgres().lockGroup(`"m_groups"`, false), Postgres().lockGroup(`"m_groups"`, true)
+	const serializable = "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE"
+	const peers = `SELECT /* m: others */ count(*) FROM "m" WHERE "state" IN ('on') AND "a" = $1 AND "id" <> $2`
+	of, _ := scriptedTx(t, Postgres(), mode{})
+	lock, try := of.t.text("lock_group"), of.t.text("try_group")
 	group := func(v any) driver.PeerQuery {
 		return driver.PeerQuery{Name: "g", Columns: []string{"a"}, Values: []any{v}, States: []string{"on"}, Except: "x"}
 	}

@@ -11,7 +11,7 @@ import (
 // reads the rows themselves and trusts no index, for as long as the caller waits.
 func (r *reader) Doubles(u *driver.UniqueRule, after string, limit int) ([]driver.Double, error) {
 	b := &text{d: r.t.dialect}
-	fmt.Fprintf(b, `SELECT min("id"), max("id"), count(*) FROM %s`, r.t.name)
+	fmt.Fprintf(b, `SELECT %smin("id"), max("id"), count(*) FROM %s`, r.t.says("doubles"), r.t.name)
 	word := " WHERE "
 	if u.States != nil {
 		b.WriteString(word + r.t.states(u.States))

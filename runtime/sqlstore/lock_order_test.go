@@ -39,15 +39,15 @@ func (d loose) lock() string {
 	return d.postgres.lock()
 }
 
-func (d loose) lockGroup(table string, try bool) string {
-	return d.postgres.lockGroup(table, try && !d.groups)
+func (d loose) lockGroup(t *table, try bool) string {
+	return d.postgres.lockGroup(t, try && !d.groups)
 }
 
-func (d loose) lockPlaces(table string, try bool) string {
+func (d loose) lockPlaces(t *table, try bool) string {
 	if d.places {
 		return `SELECT cardinality($1::text::int[])`
 	}
-	return d.postgres.lockPlaces(table, try)
+	return d.postgres.lockPlaces(t, try)
 }
 
 func (d loose) failure(err error) failure {

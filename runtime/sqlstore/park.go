@@ -77,7 +77,7 @@ func (x *txn) blocked(r *driver.ParkRule, values []any, full map[string]bool) (b
 		return known, nil
 	}
 	b := &text{d: x.t.dialect}
-	b.WriteString("SELECT 1 FROM " + x.t.name)
+	b.WriteString("SELECT " + x.t.says("full") + "1 FROM " + x.t.name)
 	if err := x.t.where(b, &driver.Query{States: r.States, Where: equal(r.Columns, values)}); err != nil {
 		return false, err
 	}

@@ -3,7 +3,7 @@
 --
 -- A word in braces is the name of another query here and stands for its text. One that begins with
 -- a capital is what the machine makes:
---   {M} {M_events} {M_outbox} {M_groups}  its tables, with their schema; {M_text} the first one's name as a text
+--   {M} {M_events} {M_outbox} {M_groups}  its tables, with their schema; {M_text} {M_groups_text} names as texts
 --   {ROW} {NEW}      the columns of a new row, and their values
 --   {STATE} {SETS}   what a move sets: , "owner" = i."v_owner", ...
 --   {CELLS}          $2::text AS "id", ...
@@ -92,7 +92,7 @@ w AS (SELECT i.* FROM i JOIN r ON r."id" = i."id"){ASKS}
 -- write: create_many
 -- Makes records. What is known to be taken is left out before, and so is what another one is about
 -- to take; what is taken by others at the same time fails the statement. OFFSET 0 makes the
--- planner look for each record by an index. {FREE} is one NOT EXISTS for each unique rule. The places of what
+-- planner look for each record by an index. Of each unique rule one NOT EXISTS looks. The places of what
 -- is left are locked last: AND alone has no order.
 WITH i AS MATERIALIZED (
 	SELECT * FROM {many} AS i WHERE CASE WHEN NOT EXISTS (SELECT 1 FROM {M} AS r WHERE r."id" = i."id" OFFSET 0)
@@ -114,7 +114,7 @@ RETURNING "id"
 
 -- part: try_places
 -- The places of unique rules that a new record takes: those that nobody has are locked.
-(SELECT bool_and(pg_try_advisory_xact_lock(hashtextextended(concat_ws(' ', {M_text}::regclass::oid, 'place', k), 0)))
+(SELECT bool_and(pg_try_advisory_xact_lock({place_lock}))
 	FROM unnest(i."places"::int[]) AS n(k)) IS NOT FALSE
 
 -- write: record
@@ -142,6 +142,7 @@ INSERT INTO {M_outbox} ({delivery}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 SELECT {ROW} FROM {M} WHERE "id" = ANY($1::text::text[]) AND {SAME}
 
 -- name: row
+-- One row.
 SELECT {ROW} FROM {M} WHERE "id" = $1 AND {SAME}
 
 -- name: row_locked
@@ -153,6 +154,7 @@ SELECT {ROW} FROM {M} WHERE "id" = $1 AND {SAME} FOR NO KEY UPDATE
 SELECT {event} FROM {M_events} WHERE "id" = $1 AND ("rev", "n") > ($2, $3) AND {SAME} ORDER BY "rev", "n" LIMIT $4
 
 -- name: request
+-- The events that carry a request, of one record.
 SELECT {event} FROM {M_events} WHERE "id" = $1 AND "request_id" = $2 ORDER BY "rev", "n"
 
 -- name: request_of_machine
@@ -219,6 +221,7 @@ FROM (SELECT "occurred_at" FROM {M_events} WHERE "xid" >= (SELECT x FROM oldest)
 "id", "rev", "n", "effect", "key", "attempts", "due", "last_error"
 
 -- name: due
+-- What is due, of any effect.
 SELECT {delivery} FROM {M_outbox} WHERE "due" <= $1 AND {SAME} ORDER BY "due", "id", "rev", "n" LIMIT $2
 
 -- name: asked
@@ -246,25 +249,60 @@ SELECT {delivery} FROM {M_outbox} WHERE "effect" = $1 AND "attempts" = 0 AND "du
 ORDER BY "due", "id", "rev", "n" LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED
 
 -- name: again
+-- What is due of the effect and has attempts.
 SELECT {delivery} FROM {M_outbox} WHERE "effect" = $1 AND "attempts" > 0 AND "due" <= $2 AND {SAME}
 ORDER BY "due", "id", "rev", "n" LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED
 
 -- name: claim
+-- Gives a delivery to its caller, until the new time.
 UPDATE {M_outbox} SET "attempts" = $1, "due" = $2 WHERE "id" = $3 AND "rev" = $4 AND "n" = $5 AND {SAME}
 
 -- name: settle
+-- Removes a delivery that was performed, unless it is at another attempt.
 DELETE FROM {M_outbox} WHERE "id" = $1 AND "rev" = $2 AND "n" = $3 AND "attempts" = $4 AND {SAME}
 
 -- name: postpone
+-- Says when a delivery that failed is tried again, unless it is at another attempt.
 UPDATE {M_outbox} SET "due" = $1, "last_error" = $2 WHERE "id" = $3 AND "rev" = $4 AND "n" = $5 AND "attempts" = $6 AND {SAME}
 
 -- name: waiting
+-- Whether a record waits for an effect: then it is neither purged nor redacted.
 SELECT 1 FROM {M_outbox} WHERE "id" = $1
 
 -- name: number
+-- The last number of a sequence.
 SELECT "number" FROM {M_groups} WHERE "name" = $1 AND "key" = $2
 
+-- name: lock_group
+-- Locks the group of the guard or sequence $1 with the key $2 until the transaction ends. The lock is the server's own, named by the
+-- table and a hash, so that it can be tried. Its holder also writes the group's row: a transaction of a caller whose snapshot
+-- is older than that fails (40001) instead of counting what was.
+WITH l AS MATERIALIZED (SELECT 1 FROM pg_advisory_xact_lock({group_lock})) {note_group}
+
+-- name: try_group
+-- The same, without a wait: no row where another transaction has it.
+WITH l AS MATERIALIZED (SELECT 1 FROM pg_try_advisory_xact_lock({group_lock}) AS l(mine) WHERE mine) {note_group}
+
+-- part: group_lock
+hashtextextended(concat_ws(' ', {M_groups_text}::regclass::oid, $1::text, $2::text), 0)
+
+-- part: note_group
+INSERT INTO {M_groups} AS g ("name", "key", "number") SELECT $1, $2, 0 FROM l
+	ON CONFLICT ("name", "key") DO UPDATE SET "number" = g."number" RETURNING 1
+
+-- name: lock_places
+-- Locks the places of unique rules with the numbers $1 until the transaction ends, and counts them.
+SELECT count(*) FROM (SELECT pg_advisory_xact_lock({place_lock}) FROM unnest($1::text::int[]) AS n(k)) AS l
+
+-- name: try_to_lock_places
+-- Those alone that nobody has.
+SELECT count(*) FROM unnest($1::text::int[]) AS n(k) WHERE pg_try_advisory_xact_lock({place_lock})
+
+-- part: place_lock
+hashtextextended(concat_ws(' ', {M_text}::regclass::oid, 'place', k), 0)
+
 -- name: put_number
+-- Its next one.
 INSERT INTO {M_groups} ("name", "key", "number") VALUES ($1, $2, $3) ON CONFLICT ("name", "key") DO UPDATE SET "number" = excluded."number"
 
 ------------------------------------------------------------------------------------------------
@@ -294,6 +332,7 @@ WITH v AS MATERIALIZED (SELECT r."id", v.until FROM json_to_recordset($1::text::
 UPDATE {M} AS r SET {PARKED} = v.until FROM v WHERE r."id" = v."id" RETURNING r."id"
 
 -- name: leave_notes
+-- Notes that a group may have room.
 INSERT INTO {M_groups} ("name", "key", "number") SELECT v.name, v.key, 0
 FROM json_to_recordset($1::text::json) AS v(name text, key text) WHERE {SAME} ON CONFLICT DO NOTHING
 
@@ -302,9 +341,11 @@ FROM json_to_recordset($1::text::json) AS v(name text, key text) WHERE {SAME} ON
 SELECT "name", "key", {A_TIME} FROM {M_groups} WHERE "name" IN ({NOTES}) ORDER BY "name", "key" LIMIT $2 FOR NO KEY UPDATE
 
 -- park: free_notes
+-- The same, of which no other transaction has one.
 {notes} SKIP LOCKED
 
 -- name: remove_notes
+-- Of groups in which nobody waits any longer.
 DELETE FROM {M_groups} WHERE ("name", "key") IN (SELECT v.name, v.key FROM json_to_recordset($1::text::json) AS v(name text, key text)) AND {SAME}
 
 -- park: wake_due
@@ -324,18 +365,23 @@ UPDATE {M} AS r SET {PARKED} = NULL FROM v WHERE r."id" = v."id" AND {SAME} RETU
 -- Which specification the tables are made for, and which others may work on them
 
 -- name: meta
+-- What the tables are made for.
 SELECT "version", "hash", "enforce", "dialect" FROM {META} WHERE "machine" = $1
 
 -- name: is_ours
+-- Whether they are made for this specification: 1 or 0.
 SELECT count(*) FROM {META} WHERE "machine" = $1 AND "hash" = $2
 
 -- name: new_meta
+-- Of tables that were just made.
 INSERT INTO {META} ("machine", "version", "hash", "enforce", "dialect") VALUES ($1, $2, $3, $4, $5)
 
 -- name: change_meta
+-- Of tables that were migrated.
 UPDATE {META} SET "version" = $2, "hash" = $3, "enforce" = $4, "dialect" = $5 WHERE "machine" = $1
 
 -- name: make_versions
+-- Which other versions may work on the tables; made by the first roll-out.
 CREATE TABLE IF NOT EXISTS {VERSIONS} (
 	"machine" text COLLATE "C" NOT NULL,
 	"hash" text COLLATE "C" NOT NULL,
@@ -345,6 +391,7 @@ CREATE TABLE IF NOT EXISTS {VERSIONS} (
 )
 
 -- name: standing
+-- Whether another version may work on the tables.
 SELECT "standing" FROM {VERSIONS} WHERE "machine" = $1 AND "hash" = $2
 
 -- name: retire
@@ -353,9 +400,11 @@ INSERT INTO {VERSIONS} ("machine", "hash", "version", "standing") VALUES ($1, $2
 ON CONFLICT ("machine", "hash") DO UPDATE SET "standing" = 'retired'
 
 -- name: retire_all
+-- No other version may.
 UPDATE {VERSIONS} SET "standing" = 'retired' WHERE "machine" = $1
 
 -- name: reopen
+-- A version that may again.
 UPDATE {VERSIONS} SET "standing" = 'open' WHERE "machine" = $1 AND "hash" = $2
 
 -- name: remove_version
@@ -371,6 +420,7 @@ DELETE FROM {VERSIONS} WHERE "machine" = $1 AND "hash" = $2
 UPDATE {M} SET "_chain" = 0, "state" = $2, "rev" = $3, "created_at" = $4, "updated_at" = $5{SETS} WHERE "id" = $1 AND {SAME}
 
 -- name: unchain
+-- The next move looks the chain up in the log.
 UPDATE {M} SET "_chain" = 0 WHERE "id" = $1 AND {SAME}
 
 -- name: edit
@@ -379,6 +429,7 @@ UPDATE {M_events} SET "actor" = $1, "reason" = $2, "fingerprint" = $3, "labels" 
 	"checksum" = $8, "chain" = $9 WHERE "id" = $10 AND "rev" = $11 AND "n" = $12 AND {SAME}
 
 -- name: purge_row
+-- Removes a row that is purged.
 DELETE FROM {M} WHERE "id" = $1 AND "rev" = $2 AND "state" = $3 AND {SAME}
 
 -- name: purge_events
@@ -386,6 +437,7 @@ DELETE FROM {M} WHERE "id" = $1 AND "rev" = $2 AND "state" = $3 AND {SAME}
 DELETE FROM {M_events} WHERE "id" = $1 AND "operation" <> '__purge' AND "request_n" < 0 AND NOT ("rev" = 1 AND "n" = 0) AND {SAME}
 
 -- name: purge_contents
+-- Empties the events that stay of a record that is purged.
 UPDATE {M_events} SET "operation" = '__purged', "name" = '__purged', "actor" = '', "reason" = '', "labels" = NULL, "inputs" = NULL,
 	"changes" = NULL, "image" = NULL, "cause" = NULL, "guard" = NULL, "checksum" = 0, "chain" = 0
 WHERE "id" = $1 AND "operation" <> '__purge' AND {SAME}
@@ -397,15 +449,19 @@ t."operation" = '__purge' AND t."n" > 0 AND t."occurred_at" < $2
 	AND NOT EXISTS (SELECT 1 FROM {M_events} AS l WHERE l."id" = t."id" AND (l."rev", l."n") > (t."rev", t."n"))
 
 -- name: tombstones
+-- The last events of records that were purged before a time, by id.
 SELECT {event} FROM {M_events} AS t WHERE t."id" > $1 AND {is_tombstone} ORDER BY t."id" LIMIT $3
 
 -- name: forget_mark
+-- Marks the last event of a record that was purged, so that the triggers let the others go.
 UPDATE {M_events} AS t SET "operation" = '__forget' WHERE t."id" = $1 AND {is_tombstone} AND {SAME}
 
 -- name: forget_others
+-- Removes the other events.
 DELETE FROM {M_events} WHERE "id" = $1 AND "operation" <> '__forget' AND {SAME}
 
 -- name: forget_last
+-- Removes the last one.
 DELETE FROM {M_events} WHERE "id" = $1 AND {SAME}
 
 -- name: orphans

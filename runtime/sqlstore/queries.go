@@ -22,13 +22,14 @@ var (
 // queryFile are the queries of a file.
 type queryFile struct {
 	texts map[string]string
-	sent  []string // the names of those that a machine has one of
-	park  []string // and of those that each of its picks has that parks
+	words map[string]string // what stands before them
+	sent  []string          // the names of those that a machine has one of
+	park  []string          // and of those that each of its picks has that parks
 }
 
-// queriesOf cuts a file at its lines "-- name: x", "-- write: x", "-- park: x" and "-- part: x", and leaves its comments out.
+// queriesOf cuts a file at its lines "-- name: x", "-- write: x", "-- park: x" and "-- part: x", and keeps its comments apart.
 func queriesOf(file string) *queryFile {
-	list, name := &queryFile{texts: map[string]string{}}, ""
+	list, name := &queryFile{texts: map[string]string{}, words: map[string]string{}}, ""
 	for line := range strings.Lines(file) {
 		kind, word, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		switch {
@@ -44,6 +45,8 @@ func queriesOf(file string) *queryFile {
 			}
 		case name != "" && !strings.HasPrefix(line, "--"):
 			list.texts[name] += line
+		case name != "" && list.texts[name] == "":
+			list.words[name] += line
 		}
 	}
 	for name, text := range list.texts {
@@ -89,7 +92,7 @@ func expanded(queries map[string]string, name string, names, made map[string]str
 func (t *table) query(name string, made map[string]string) string {
 	names := map[string]string{
 		"M": t.name, "M_events": t.part("_events"), "M_outbox": t.part("_outbox"), "M_groups": t.part("_groups"),
-		"M_text": literal(t.name), "EVENTS": literal(t.schema.Table + "_events"), "SAME": "true",
+		"M_text": literal(t.name), "M_groups_text": literal(t.part("_groups")), "EVENTS": literal(t.schema.Table + "_events"), "SAME": "true",
 		"META": t.dialect.qualified("fsm_meta"), "VERSIONS": t.dialect.qualified(versionsTable),
 	}
 	all := map[string]string{"ROW": t.reads, "VALUES": t.mark() + "1", "SETS": ""}
@@ -128,8 +131,8 @@ func unnumbered(text string) string {
 	})
 }
 
-// Query is a statement that a store sends.
-type Query struct{ Name, Text string }
+// Query is a statement that a store sends, and what it is for, in lines of comments.
+type Query struct{ Name, Comment, Text string }
 
 // Queries returns the statements of a machine that are the same for each call, as a store sends them. Where
 // it names no schema, the names stand without one, and nothing compares which tables they lead to.
@@ -144,16 +147,21 @@ func Queries(d Dialect, schema *driver.Schema) ([]Query, error) {
 }
 
 func (t *table) queries() (list []Query) {
+	file := queryFiles[t.dialect.Name()]
 	for _, x := range t.writes.all {
-		list = append(list, Query{x.name, x.text().text})
+		of, _, _ := strings.Cut(x.name, " ")
+		if file.texts[of] == "" {
+			of = "move"
+		}
+		list = append(list, Query{x.name, file.words[of], x.text().text})
 	}
-	for _, name := range queryFiles[t.dialect.Name()].sent {
-		list = append(list, Query{name, t.text(name)})
+	for _, name := range file.sent {
+		list = append(list, Query{name, file.words[name], t.text(name)})
 	}
 	for i := range t.schema.Parkings {
 		p := &t.schema.Parkings[i]
-		for _, name := range queryFiles[t.dialect.Name()].park {
-			list = append(list, Query{name + " " + p.Column, t.parked(name, p)})
+		for _, name := range file.park {
+			list = append(list, Query{name + " " + p.Column, file.words[name], t.parked(name, p)})
 		}
 	}
 	return list
@@ -174,12 +182,30 @@ func (t *table) textOf(key, name string, made func() map[string]string) string {
 	if made != nil {
 		words = made()
 	}
-	text = t.query(name, words)
+	text = t.named(key, t.query(name, words))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.texts[key] = text
 	return text
 }
+
+// named puts the name of a text behind its first word. There a statistic of the server keeps it, in each version, and
+// a pooler that looks at the first word still finds it.
+func (t *table) named(name, text string) string {
+	first, rest, _ := strings.Cut(text, " ")
+	return first + " " + t.says(name) + rest
+}
+
+// says is the comment of a text that is sent to a server.
+func (t *table) says(name string) string {
+	if t.dialect.writers() == 1 {
+		return ""
+	}
+	return "/* " + noComment.Replace(t.schema.Machine+": "+name) + " */ "
+}
+
+// noComment takes out of a name what ends a comment, or begins one in it.
+var noComment = strings.NewReplacer("*", "", "/", "")
 
 // parked returns a query of a pick that parks.
 func (t *table) parked(name string, p *driver.Parking) string {

@@ -81,7 +81,15 @@ func TestTextsOfAMachine(t *testing.T) {
 			if i > 0 {
 				b.WriteByte('\n')
 			}
-			fmt.Fprintf(&b, "-- name: %s\n%s;\n", q.Name, q.Text)
+			if q.Comment == "" {
+				t.Errorf("%s: nothing says what %s is for", d.Name(), q.Name)
+			}
+			first, rest, _ := strings.Cut(q.Text, " ")
+			named := strings.HasPrefix(rest, "/* "+s.Machine+": "+q.Name+" */ ")
+			if strings.Trim(first, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" || named != (d.writers() == 0) {
+				t.Errorf("%s: the name of %s does not stand behind the first word of its text:\n%s", d.Name(), q.Name, q.Text)
+			}
+			fmt.Fprintf(&b, "-- name: %s\n%s%s;\n", q.Name, q.Comment, q.Text)
 		}
 		path := filepath.Join("testdata", s.Machine+"."+d.Name()+".queries.sql")
 		if *update {
@@ -195,6 +203,7 @@ func TestEachQueryHasACaller(t *testing.T) {
 		"create": "postgres", "create_many": "postgres", "some": "postgres", "log_lag": "postgres", "leave_notes": "postgres",
 		"asks": "postgres", "leaves": "postgres", "one": "postgres",
 		"many": "postgres", "many_unlocked": "postgres", "try_places": "postgres",
+		"lock_group": "postgres", "try_group": "postgres", "lock_places": "postgres", "try_to_lock_places": "postgres",
 		"log_step": "sqlite", "leave": "sqlite", "leave_note": "sqlite", "wake_all": "sqlite",
 	}
 	known := map[string]bool{}
@@ -445,5 +454,14 @@ func TestMoreColumnsThanAMask(t *testing.T) {
 				t.Errorf("%s, f%d: %q, %v, want %q", id, i, got, err, want)
 			}
 		}
+	}
+}
+
+// No name ends the comment that it stands in.
+func TestNamesAreNoComments(t *testing.T) {
+	t.Parallel()
+	tab := parcels(t, Postgres())
+	if got, want := tab.named("move a*/b/*c", "SELECT 1 + 1"), "SELECT /* parcel: move abc */ 1 + 1"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -148,7 +148,7 @@ func (r *reader) Rows(q driver.Query) iter.Seq2[driver.Row, error] {
 // Count returns how many rows fit the query.
 func (r *reader) Count(q driver.Query) (int64, error) {
 	b := &text{d: r.t.dialect}
-	b.WriteString("SELECT count(*) FROM ")
+	b.WriteString("SELECT " + r.t.says("count") + "count(*) FROM ")
 	if q.Limit > 0 {
 		b.WriteString("(SELECT 1 AS \"one\" FROM ")
 	}

@@ -165,7 +165,7 @@ func (x *txn) lockPlaces(numbers []int, try bool) error {
 			return err
 		}
 	}
-	n, _, err := x.integer(x.t.dialect.lockPlaces(x.t.name, try), arrayOf(numbers))
+	n, _, err := x.integer(x.t.dialect.lockPlaces(x.t, try), arrayOf(numbers))
 	if err == nil && n < int64(len(numbers)) && !x.adopted {
 		x.err = &met{what: "places of unique rules", things: things, wait: func(x *txn) error { return x.lockPlaces(numbers, false) }}
 		return x.err

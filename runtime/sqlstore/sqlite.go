@@ -247,8 +247,8 @@ func (sqlite) order(column string, optional, descending bool) []string {
 
 func (sqlite) lock() string { return "" }
 
-func (sqlite) lockGroup(string, bool) string  { return "" }
-func (sqlite) lockPlaces(string, bool) string { return "" }
+func (sqlite) lockGroup(*table, bool) string  { return "" }
+func (sqlite) lockPlaces(*table, bool) string { return "" }
 
 // codeSuffix is what some drivers put after the message.
 var codeSuffix = regexp.MustCompile(` \(\d+\)$`)

@@ -30,16 +30,18 @@ VALUES ({values}, (coalesce((SELECT p."chain" FROM {M_events} AS p WHERE p."id" 
 	* 16777619 + ?21) % 4294967296)
 
 -- write: move
--- Changes a row: ?1 updated_at, ?2 checksum, then the values, and behind them {ID} {REV} {FROM}, and {WAS}: its chain or null.
+-- Changes a row: ?1 updated_at, ?2 checksum, then the values, and behind them id, rev, from_state, and its chain or null.
 UPDATE {M} AS r SET "rev" = r."rev" + 1, "updated_at" = ?1,
 	"_chain" = (CASE WHEN r."_chain" <> 0 THEN r."_chain" ELSE coalesce((SELECT p."chain" FROM {M_events} AS p
 		WHERE p."id" = r."id" AND p."rev" = r."rev" AND p."n" = 0), 0) END * 16777619 + ?2) % 4294967296{STATE}{SETS}
 WHERE r."id" = {ID} AND r."rev" = {REV} AND r."state" = {FROM} AND r."_chain" = coalesce({WAS}, r."_chain")
 
 -- name: insert
+-- Makes a row.
 INSERT INTO {M} ({ROW}) VALUES ({VALUES})
 
 -- name: ask
+-- Puts an effect into the outbox.
 INSERT INTO {M_outbox} ({delivery}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 
 -- write: leave
@@ -51,6 +53,7 @@ DELETE FROM {M_outbox} WHERE "id" = ?1 AND "rev" = ?2 AND "n" = 0
 -- again at each execution; it does not look into a sum.
 
 -- name: row
+-- One row.
 SELECT {ROW} FROM {M} WHERE "id" = ?1
 
 -- name: row_locked
@@ -62,6 +65,7 @@ SELECT {ROW} FROM {M} WHERE "id" = ?1
 SELECT {event} FROM {M_events} WHERE "id" = ?1 AND ("rev", "n") > (?2, ?3) ORDER BY "rev", "n" LIMIT ?4 + 0
 
 -- name: request
+-- The events that carry a request, of one record.
 SELECT {event} FROM {M_events} WHERE "id" = ?1 AND "request_id" = ?2 ORDER BY "rev", "n"
 
 -- name: request_of_machine
@@ -92,9 +96,11 @@ SELECT CASE
 -- The log of all records
 
 -- name: log
+-- Behind the place ?1.
 SELECT {event}, CAST("seq" AS TEXT) FROM {M_events} WHERE "seq" > ?1 ORDER BY "seq" LIMIT ?2 + 0
 
 -- name: log_newest
+-- Before the place ?1, backwards.
 SELECT {event}, CAST("seq" AS TEXT) FROM {M_events} WHERE "seq" < ?1 ORDER BY "seq" DESC LIMIT ?2 + 0
 
 -- name: log_is_ahead
@@ -108,6 +114,7 @@ SELECT 0, ?1 > coalesce((SELECT max("seq") FROM "sqlite_sequence" WHERE "name" =
 "id", "rev", "n", "effect", "key", "attempts", "due", "last_error"
 
 -- name: due
+-- What is due, of any effect.
 SELECT {delivery} FROM {M_outbox} WHERE "due" <= ?1 ORDER BY "due", "id", "rev", "n" LIMIT ?2 + 0
 
 -- name: asked
@@ -135,25 +142,32 @@ SELECT {delivery} FROM {M_outbox} WHERE "effect" = ?1 AND "attempts" = 0 AND "du
 ORDER BY "due", "id", "rev", "n" LIMIT ?3 + 0
 
 -- name: again
+-- What is due of the effect and has attempts.
 SELECT {delivery} FROM {M_outbox} WHERE "effect" = ?1 AND "attempts" > 0 AND "due" <= ?2
 ORDER BY "due", "id", "rev", "n" LIMIT ?3 + 0
 
 -- name: claim
+-- Gives a delivery to its caller, until the new time.
 UPDATE {M_outbox} SET "attempts" = ?1, "due" = ?2 WHERE "id" = ?3 AND "rev" = ?4 AND "n" = ?5
 
 -- name: settle
+-- Removes a delivery that was performed, unless it is at another attempt.
 DELETE FROM {M_outbox} WHERE "id" = ?1 AND "rev" = ?2 AND "n" = ?3 AND "attempts" = ?4
 
 -- name: postpone
+-- Says when a delivery that failed is tried again, unless it is at another attempt.
 UPDATE {M_outbox} SET "due" = ?1, "last_error" = ?2 WHERE "id" = ?3 AND "rev" = ?4 AND "n" = ?5 AND "attempts" = ?6
 
 -- name: waiting
+-- Whether a record waits for an effect: then it is neither purged nor redacted.
 SELECT 1 FROM {M_outbox} WHERE "id" = ?1
 
 -- name: number
+-- The last number of a sequence.
 SELECT "number" FROM {M_groups} WHERE "name" = ?1 AND "key" = ?2
 
 -- name: put_number
+-- Its next one.
 INSERT INTO {M_groups} ("name", "key", "number") VALUES (?1, ?2, ?3) ON CONFLICT ("name", "key") DO UPDATE SET "number" = excluded."number"
 
 ------------------------------------------------------------------------------------------------
@@ -163,6 +177,7 @@ INSERT INTO {M_groups} ("name", "key", "number") VALUES (?1, ?2, ?3) ON CONFLICT
 {PARKED} > 0 AND {PARKED} <= ?1
 
 -- park: stirred
+-- Whether there is something to wake: a time has come, or there may be room.
 SELECT 1 WHERE {REASONS}
 
 -- part: a_time_has_come
@@ -175,9 +190,11 @@ EXISTS (SELECT 1 FROM {M} WHERE {parked_until})
 EXISTS (SELECT 1 FROM {M_groups} WHERE "name" IN ({NOTES}))
 
 -- park: park
+-- Hides a row from a pick, at its revision.
 UPDATE {M} SET {PARKED} = ?1 WHERE "id" = ?2 AND "rev" = ?3 AND {PARKED} IS NULL
 
 -- name: leave_note
+-- Notes that a group may have room.
 INSERT INTO {M_groups} ("name", "key", "number") VALUES (?1, ?2, 0) ON CONFLICT DO NOTHING
 
 -- park: notes
@@ -189,6 +206,7 @@ SELECT "name", "key", {A_TIME} FROM {M_groups} WHERE "name" IN ({NOTES}) ORDER B
 {notes}
 
 -- name: remove_notes
+-- Of groups in which nobody waits any longer.
 DELETE FROM {M_groups} WHERE ("name", "key") IN (SELECT "value" ->> 'name', "value" ->> 'key' FROM json_each(?1))
 
 -- park: wake_due
@@ -196,6 +214,7 @@ DELETE FROM {M_groups} WHERE ("name", "key") IN (SELECT "value" ->> 'name', "val
 UPDATE {M} SET {PARKED} = NULL WHERE "id" IN (SELECT "id" FROM {M} WHERE {parked_until} LIMIT ?2 + 0)
 
 -- park: still_parked
+-- One whose time has come and that is hidden still.
 SELECT "id" FROM {M} WHERE {parked_until} LIMIT 1
 
 -- part: wake
@@ -203,24 +222,30 @@ SELECT "id" FROM {M} WHERE {parked_until} LIMIT 1
 UPDATE {M} SET {PARKED} = NULL WHERE "id" IN (SELECT "id" FROM v) RETURNING "id"
 
 -- park: wake_all
+-- Shows all rows again.
 UPDATE {M} SET {PARKED} = NULL WHERE {PARKED} IS NOT NULL
 
 ------------------------------------------------------------------------------------------------
 -- Which specification the tables are made for, and which others may work on them
 
 -- name: meta
+-- What the tables are made for.
 SELECT "version", "hash", "enforce", "dialect" FROM {META} WHERE "machine" = ?1
 
 -- name: is_ours
+-- Whether they are made for this specification: 1 or 0.
 SELECT count(*) FROM {META} WHERE "machine" = ?1 AND "hash" = ?2
 
 -- name: new_meta
+-- Of tables that were just made.
 INSERT INTO {META} ("machine", "version", "hash", "enforce", "dialect") VALUES (?1, ?2, ?3, ?4, ?5)
 
 -- name: change_meta
+-- Of tables that were migrated.
 UPDATE {META} SET "version" = ?2, "hash" = ?3, "enforce" = ?4, "dialect" = ?5 WHERE "machine" = ?1
 
 -- name: make_versions
+-- Which other versions may work on the tables; made by the first roll-out.
 CREATE TABLE IF NOT EXISTS {VERSIONS} (
 	"machine" TEXT NOT NULL,
 	"hash" TEXT NOT NULL,
@@ -230,6 +255,7 @@ CREATE TABLE IF NOT EXISTS {VERSIONS} (
 ) STRICT
 
 -- name: standing
+-- Whether another version may work on the tables.
 SELECT "standing" FROM {VERSIONS} WHERE "machine" = ?1 AND "hash" = ?2
 
 -- name: retire
@@ -238,9 +264,11 @@ INSERT INTO {VERSIONS} ("machine", "hash", "version", "standing") VALUES (?1, ?2
 ON CONFLICT ("machine", "hash") DO UPDATE SET "standing" = 'retired'
 
 -- name: retire_all
+-- No other version may.
 UPDATE {VERSIONS} SET "standing" = 'retired' WHERE "machine" = ?1
 
 -- name: reopen
+-- A version that may again.
 UPDATE {VERSIONS} SET "standing" = 'open' WHERE "machine" = ?1 AND "hash" = ?2
 
 -- name: remove_version
@@ -256,6 +284,7 @@ DELETE FROM {VERSIONS} WHERE "machine" = ?1 AND "hash" = ?2
 UPDATE {M} SET "_chain" = 0, "state" = ?2, "rev" = ?3, "created_at" = ?4, "updated_at" = ?5{SETS} WHERE "id" = ?1
 
 -- name: unchain
+-- The next move looks the chain up in the log.
 UPDATE {M} SET "_chain" = 0 WHERE "id" = ?1
 
 -- name: edit
@@ -264,6 +293,7 @@ UPDATE {M_events} SET "actor" = ?1, "reason" = ?2, "fingerprint" = ?3, "labels" 
 	"checksum" = ?8, "chain" = ?9 WHERE "id" = ?10 AND "rev" = ?11 AND "n" = ?12
 
 -- name: purge_row
+-- Removes a row that is purged.
 DELETE FROM {M} WHERE "id" = ?1 AND "rev" = ?2 AND "state" = ?3
 
 -- name: purge_events
@@ -271,6 +301,7 @@ DELETE FROM {M} WHERE "id" = ?1 AND "rev" = ?2 AND "state" = ?3
 DELETE FROM {M_events} WHERE "id" = ?1 AND "operation" <> '__purge' AND "request_n" < 0 AND NOT ("rev" = 1 AND "n" = 0)
 
 -- name: purge_contents
+-- Empties the events that stay of a record that is purged.
 UPDATE {M_events} SET "operation" = '__purged', "name" = '__purged', "actor" = '', "reason" = '', "labels" = NULL, "inputs" = NULL,
 	"changes" = NULL, "image" = NULL, "cause" = NULL, "guard" = NULL, "checksum" = 0, "chain" = 0
 WHERE "id" = ?1 AND "operation" <> '__purge'
@@ -282,15 +313,19 @@ t."operation" = '__purge' AND t."n" > 0 AND t."occurred_at" < ?2
 	AND NOT EXISTS (SELECT 1 FROM {M_events} AS l WHERE l."id" = t."id" AND (l."rev", l."n") > (t."rev", t."n"))
 
 -- name: tombstones
+-- The last events of records that were purged before a time, by id.
 SELECT {event} FROM {M_events} AS t WHERE t."id" > ?1 AND {is_tombstone} ORDER BY t."id" LIMIT ?3 + 0
 
 -- name: forget_mark
+-- Marks the last event of a record that was purged, so that the triggers let the others go.
 UPDATE {M_events} AS t SET "operation" = '__forget' WHERE t."id" = ?1 AND {is_tombstone}
 
 -- name: forget_others
+-- Removes the other events.
 DELETE FROM {M_events} WHERE "id" = ?1 AND "operation" <> '__forget'
 
 -- name: forget_last
+-- Removes the last one.
 DELETE FROM {M_events} WHERE "id" = ?1
 
 -- name: orphans

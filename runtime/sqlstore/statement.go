@@ -291,7 +291,7 @@ func (t *table) selectRows(q *driver.Query, more ...string) (*text, error) {
 // selectWhere returns the statement of a query that asks for what, with more conditions.
 func (t *table) selectWhere(what string, q *driver.Query, conditions ...string) (*text, error) {
 	b := &text{d: t.dialect}
-	b.WriteString("SELECT " + what + " FROM " + t.name)
+	b.WriteString("SELECT " + t.says("rows") + what + " FROM " + t.name)
 	if err := t.where(b, q, conditions...); err != nil {
 		return nil, err
 	}

@@ -361,7 +361,7 @@ func (x *txn) ask(list []driver.Delivery) error {
 // others counts the rows that fit and hold a condition, one id aside.
 func (x *txn) others(q driver.Query, except, condition string) (int64, error) {
 	b := &text{d: x.t.dialect}
-	b.WriteString("SELECT count(*) FROM " + x.t.name)
+	b.WriteString("SELECT " + x.t.says("others") + "count(*) FROM " + x.t.name)
 	if err := x.t.where(b, &q); err != nil {
 		return 0, err
 	}
@@ -429,7 +429,7 @@ func (x *txn) group(q *driver.PeerQuery) (key string, whole bool, err error) {
 	// Only the first group is waited for: who waits for another one, with that or with places
 	// in hand, might be waited for. In a caller's transaction the caller's order counts.
 	try := q.Try || (x.grouped || x.placed) && !x.adopted
-	text := x.t.dialect.lockGroup(x.t.part("_groups"), try)
+	text := x.t.dialect.lockGroup(x.t, try)
 	if text == "" || x.err != nil {
 		return key, whole, x.err
 	}

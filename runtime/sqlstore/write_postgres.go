@@ -15,16 +15,23 @@ import (
 
 func (t *table) postgresWrites() *writeTexts {
 	texts := &writeTexts{moves: map[moveKey]func() *writeText{}}
-	texts.create = texts.add("create", func() *writeText { return t.createText(false) })
-	texts.createMany = texts.add("create_many", func() *writeText { return t.createText(true) })
+	add := func(name string, text func() *writeText) func() *writeText {
+		return texts.add(name, func() *writeText {
+			x := text()
+			x.text = t.named(name, x.text)
+			return x
+		})
+	}
+	texts.create = add("create", func() *writeText { return t.createText(false) })
+	texts.createMany = add("create_many", func() *writeText { return t.createText(true) })
 	for i := range t.schema.Operations {
 		if o := &t.schema.Operations[i]; o.Leaves || o.Stays {
-			texts.moves[moveKey{operation: o}] = texts.add("move "+o.Stored, func() *writeText { return t.moveText(o, false) })
+			texts.moves[moveKey{operation: o}] = add("move "+o.Stored, func() *writeText { return t.moveText(o, false) })
 		}
 	}
-	texts.moves[moveKey{}] = texts.add("move", func() *writeText { return t.moveText(nil, false) })
-	texts.moveMany = texts.add("move_many", func() *writeText { return t.moveText(nil, true) })
-	texts.record = texts.add("record", func() *writeText { return t.finishText("record", eventCells(), nil) })
+	texts.moves[moveKey{}] = add("move", func() *writeText { return t.moveText(nil, false) })
+	texts.moveMany = add("move_many", func() *writeText { return t.moveText(nil, true) })
+	texts.record = add("record", func() *writeText { return t.finishText("record", eventCells(), nil) })
 	return texts
 }
 
