@@ -4,16 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/evolve"
 )
-
-// created finds the names of what a schema makes.
-var created = regexp.MustCompile(`(?m)^CREATE (?:OR REPLACE |UNIQUE |CONSTRAINT )*(?:TABLE|INDEX|TRIGGER|VIEW) (?:IF NOT EXISTS )?"((?:[^"]|"")+)"`)
 
 var levels = map[string]int{"none": 0, "checks": 1, "full": 2}
 
@@ -106,9 +102,16 @@ func (t *table) Check(ctx context.Context) (err error) {
 	if err != nil {
 		return t.fault("read the schema", err)
 	}
-	for _, match := range created.FindAllStringSubmatch(script, -1) {
-		if name := strings.ReplaceAll(match[1], `""`, `"`); !objects[name] {
-			return t.mismatch("%q is missing in the database", name)
+	made, err := evolve.Parse(script)
+	if err != nil {
+		return fmt.Errorf("sqlstore: the generated schema of %s: %w", t.schema.Machine, err)
+	}
+	for _, p := range made.Pieces {
+		switch p.Kind {
+		case "table", "index", "trigger", "view":
+			if !objects[p.Name] {
+				return t.mismatch("%q is missing in the database", p.Name)
+			}
 		}
 	}
 	return t.settle(ctx, s, true)
