@@ -32,8 +32,9 @@ func TestWhoseTimeHasComeAreWokenInRounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	for _, text := range []string{schema.SQL["postgres"], "SET session_replication_role = replica", fmt.Sprintf(`INSERT INTO "obanjob"
-		("id", "state", "rev", "created_at", "updated_at", "worker", "queue", "args", "priority", "max_attempts", "attempt", "scheduled_at", "_parked_fetch")
+	for _, text := range []string{schema.SQL["postgres"], "SET session_replication_role = replica",
+		fmt.Sprintf(`INSERT INTO "obanjob" ("id", "state", "rev", "created_at", "updated_at",
+		"worker", "queue", "args", "priority", "max_attempts", "attempt", "scheduled_at", "_parked_fetch")
 		SELECT 'j' || i, 'available', 1, now(), now(), 'w', 'q', '{}', 0, 20, 0, now(), 7 FROM generate_series(1, %d) AS i`, maxWoken+more),
 		"SET session_replication_role = origin"} {
 		if _, err := conn.ExecContext(t.Context(), text); err != nil {

@@ -222,10 +222,12 @@ func TestPlansOfTheLog(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const events = `ALTER TABLE parcel_events DISABLE TRIGGER USER; INSERT INTO parcel_events
-		("id", "rev", "n", "operation", "name", "to_state", "occurred_at", "actor", "reason", "request_n", "fingerprint", "version", "checksum", "chain")
-		SELECT 'p' || lpad(i::text, 6, '0'), 1, 0, 'register', 'register', 'waiting', now(), '', '', -1, '', 1, 0, 0 FROM generate_series(1, 20000) AS i`
-	const rows = `ALTER TABLE parcel DISABLE TRIGGER USER; INSERT INTO parcel ("id", "state", "rev", "created_at", "updated_at", "lane", "weight", "tags", "moves")
+	const events = `ALTER TABLE parcel_events DISABLE TRIGGER USER; INSERT INTO parcel_events ("id", "rev", "n",
+		"operation", "name", "to_state", "occurred_at", "actor", "reason", "request_n", "fingerprint", "version", "checksum", "chain")
+		SELECT 'p' || lpad(i::text, 6, '0'), 1, 0, 'register', 'register', 'waiting', now(), '', '', -1, '', 1, 0, 0
+		FROM generate_series(1, 20000) AS i`
+	const rows = `ALTER TABLE parcel DISABLE TRIGGER USER; INSERT INTO parcel
+		("id", "state", "rev", "created_at", "updated_at", "lane", "weight", "tags", "moves")
 		SELECT 'p' || lpad(i::text, 6, '0'), 'waiting', 1, now(), now(), 'l', i, '[]', 0 FROM generate_series(1, 20000) AS i`
 	run(events + "; " + rows)
 	for _, fill := range []string{"SELECT", "ANALYZE parcel_events; ANALYZE parcel"} {

@@ -193,7 +193,8 @@ func TestEachQueryHasACaller(t *testing.T) {
 		code.Write(text)
 	}
 	asked := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?:\b(?:query|text|parked|finishText|inWindows)\("(\w+)"|"[^"\n]*\{([a-z]\w*)\}")`).FindAllStringSubmatch(code.String(), -1) {
+	calls := regexp.MustCompile(`(?:\b(?:query|text|parked|finishText|inWindows)\("(\w+)"|"[^"\n]*\{([a-z]\w*)\}")`)
+	for _, m := range calls.FindAllStringSubmatch(code.String(), -1) {
 		asked[m[1]+m[2]] = true
 	}
 	for _, m := range regexp.MustCompile(`\binWindows\("\w+", "(\w+)"`).FindAllStringSubmatch(code.String(), -1) {
