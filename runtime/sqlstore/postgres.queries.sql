@@ -61,8 +61,8 @@ CASE WHEN $1 THEN greatest(pg_current_xact_id(), (SELECT e."xid" FROM {M_events}
 -- part: many_unlocked
 -- A batch passes over records that another transaction has locked: they go alone, and wait while they hold nothing.
 -- Before its first record, with which it gets its number, it says that it is on its way: see record_n. Where it may not, all go alone.
-MATERIALIZED (SELECT i.* FROM (SELECT CASE WHEN $1 THEN true ELSE pg_try_advisory_xact_lock_shared({batches}) END AS "may" OFFSET 0) AS b
-	JOIN {many} AS i ON b."may" JOIN {M} AS r ON r."id" = i."id" AND r."rev" = i."rev" FOR NO KEY UPDATE OF r SKIP LOCKED)
+MATERIALIZED (SELECT i.* FROM {many} AS i JOIN {M} AS r ON r."id" = i."id" AND r."rev" = i."rev"
+	WHERE (SELECT CASE WHEN $1 THEN true ELSE pg_try_advisory_xact_lock_shared({batches}) END) FOR NO KEY UPDATE OF r SKIP LOCKED)
 
 -- part: batches
 hashtextextended(concat_ws(' ', {M_text}::regclass::oid, 'batches'), 0)

@@ -52,7 +52,7 @@ func TestABatchKeepsTheOrderOfItsRecords(t *testing.T) {
 	if !strings.Contains(text, locks) {
 		t.Fatalf("no record is locked:\n%s", text)
 	}
-	text = strings.Replace(text, locks, ` WHERE gate(r."id")`+locks, 1)
+	text = strings.Replace(text, locks, ` AND gate(r."id")`+locks, 1)
 	wrote := map[string]bool{}
 	batch, other := connect(), connect()
 	batched, recorded := make(chan error, 1), make(chan error, 1)
