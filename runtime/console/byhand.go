@@ -21,19 +21,15 @@ func (q *request) entry() (*driver.Delivery, error) {
 	if _, err := fmt.Sscan(v.Get("rev")+" "+v.Get("n")+" "+v.Get("attempts"), &rev, &n, &attempts); err != nil {
 		return nil, badRequest("The form names no entry of the outbox. Load its page again.")
 	}
-	var list []driver.Delivery
-	if err := q.m.look(q.r.Context(), func(r driver.Reader) (err error) {
-		list, _, err = waiting(r, q.m.now(), v.Get("id"))
+	var d driver.Delivery
+	err := q.m.look(q.r.Context(), func(r driver.Reader) (err error) {
+		d, err = r.Delivery(v.Get("id"), rev, n)
 		return err
-	}); err != nil {
-		return nil, err
+	})
+	if errors.Is(err, driver.ErrNotFound) || err == nil && d.Attempts != attempts {
+		err = errTried
 	}
-	for i := range list {
-		if d := &list[i]; d.Rev == rev && d.N == n && d.Attempts == attempts {
-			return d, nil
-		}
-	}
-	return nil, errTried
+	return &d, err
 }
 
 var errTried = &requestError{http.StatusConflict, "Nothing was done: the effect was performed, tried or given up since this page was made. Look again."}

@@ -263,7 +263,7 @@ var (
 		Creates: true,
 		Moves:   []fsmimpl.Move{{To: "queued"}},
 		Feeds:   []fsmimpl.Feed{{Input: "address", Column: "address"}},
-		Takes:   []fsmimpl.Argument{{Column: driver.Column{Name: "address", Stored: "address", Kind: driver.KindString}}},
+		Takes:   []fsmimpl.Argument{{Column: driver.Column{Name: "address", Stored: "address", Kind: driver.KindString}, Doc: "whom the letter is for"}},
 		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in SubmitInput
 			fsmimpl.Plain(rd, &in.Address)
@@ -279,7 +279,7 @@ var (
 		NeedActor: true,
 		Picks:     true,
 		Order:     []driver.Order{{Column: "created_at"}},
-		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "lease", Stored: "lease", Kind: driver.KindTime}}},
+		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "lease", Stored: "lease", Kind: driver.KindTime}, Doc: "when the worker's claim ends unless it extends it"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in ClaimInput
 			fsmimpl.Plain(rd, &in.Lease)
@@ -294,7 +294,7 @@ var (
 		Feeds:     []fsmimpl.Feed{{Input: "lease", Column: "lease"}},
 		NeedActor: true,
 		Rules:     []fsmimpl.Rule{{Name: "owner_only", Text: "owner == actor"}},
-		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "lease", Stored: "lease", Kind: driver.KindTime}}},
+		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "lease", Stored: "lease", Kind: driver.KindTime}, Doc: "when the worker's claim ends unless it extends it"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in HeartbeatInput
 			fsmimpl.Plain(rd, &in.Lease)
@@ -320,7 +320,7 @@ var (
 		Feeds:     []fsmimpl.Feed{{Input: "problem", Column: "problem"}},
 		NeedActor: true,
 		Rules:     []fsmimpl.Rule{{Name: "owner_only", Text: "owner == actor"}},
-		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "problem", Stored: "problem", Kind: driver.KindString}}},
+		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "problem", Stored: "problem", Kind: driver.KindString}, Doc: "why the job failed"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in FailInput
 			fsmimpl.Plain(rd, &in.Problem)

@@ -241,8 +241,8 @@ var (
 		Doc:     "It makes the job of a plan.",
 		Rules:   []fsmimpl.Rule{{Name: "has_plan", Text: "input.expected is present"}},
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "expected", Stored: "expected", Kind: driver.KindSet}},
-			{Column: driver.Column{Name: "compensation_policy", Stored: "compensation_policy", Kind: driver.KindString, Optional: true}},
+			{Column: driver.Column{Name: "expected", Stored: "expected", Kind: driver.KindSet}, Doc: "the names of the events that the plan waits for"},
+			{Column: driver.Column{Name: "compensation_policy", Stored: "compensation_policy", Kind: driver.KindString, Optional: true}, Doc: "the policy that compensates the job after an error; without one an error is final"},
 		},
 		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in CreateInput
@@ -271,7 +271,7 @@ var (
 		Recorded: []string{"created", "running", "compensating", "done", "failed"},
 		Doc:      "An event of the plan came in. When it was the last one, the job is done.",
 		Rules:    []fsmimpl.Rule{{Name: "is_expected", Text: "input.name in expected"}},
-		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "name", Stored: "name", Kind: driver.KindString}, Doc: "The name of the event."}},
+		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "name", Stored: "name", Kind: driver.KindString}, Doc: "the name of the event"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in ExpectedEventInput
 			fsmimpl.Plain(rd, &in.Name)
@@ -285,7 +285,7 @@ var (
 		Moves:    []fsmimpl.Move{{From: "running", To: "compensating"}, {From: "running", To: "failed"}},
 		Recorded: []string{"created", "running", "compensating", "done", "failed"},
 		Doc:      "An error came in. With a compensation policy the job compensates, without one it fails, unless the policy takes it for none.",
-		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "verdict", Stored: "verdict", Kind: driver.KindEnum, Optional: true, Words: []string{"stands", "ignored"}}, Doc: "What the policy made of the event. Without one the error stands."}},
+		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "verdict", Stored: "verdict", Kind: driver.KindEnum, Optional: true, Words: []string{"stands", "ignored"}}, Doc: "what the policy made of the event. Without one the error stands"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in ErrorEventInput
 			fsmimpl.WordOptional(rd, &in.Verdict)
@@ -299,7 +299,7 @@ var (
 		Moves:    []fsmimpl.Move{{From: "compensating", To: "done"}, {From: "compensating", To: "failed"}},
 		Recorded: []string{"created", "running", "compensating", "done", "failed"},
 		Doc:      "A compensation action reported back.",
-		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "decision", Stored: "decision", Kind: driver.KindEnum, Optional: true, Words: []string{"done", "failed", "undecided"}}, Doc: "What the policy of the job made of the event."}},
+		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "decision", Stored: "decision", Kind: driver.KindEnum, Optional: true, Words: []string{"done", "failed", "undecided"}}, Doc: "what the policy of the job made of the event"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in CompensationEventInput
 			fsmimpl.WordOptional(rd, &in.Decision)
@@ -314,8 +314,8 @@ var (
 		Recorded: []string{"created", "running", "compensating", "done", "failed"},
 		Doc:      "An event of a kind that the table does not name came in. It is recorded and changes nothing.",
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "kind", Stored: "kind", Kind: driver.KindString}, Doc: "The kind of the event."},
-			{Column: driver.Column{Name: "payload", Stored: "payload", Kind: driver.KindJSON, Optional: true}, Doc: "What the event brought."},
+			{Column: driver.Column{Name: "kind", Stored: "kind", Kind: driver.KindString}, Doc: "the kind of the event"},
+			{Column: driver.Column{Name: "payload", Stored: "payload", Kind: driver.KindJSON, Optional: true}, Doc: "what the event brought"},
 		},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in OtherInput

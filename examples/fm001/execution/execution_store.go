@@ -323,8 +323,8 @@ var (
 			{Name: "attempts_left", Text: "fewer than 5 other records with the same job_id are aborted"},
 		},
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "job_id", Stored: "job_id", Kind: driver.KindString}},
-			{Column: driver.Column{Name: "lease_expires_at", Stored: "lease_expires_at", Kind: driver.KindTime}},
+			{Column: driver.Column{Name: "job_id", Stored: "job_id", Kind: driver.KindString}, Doc: "the job that this execution is an attempt at"},
+			{Column: driver.Column{Name: "lease_expires_at", Stored: "lease_expires_at", Kind: driver.KindTime}, Doc: "the instant from which the worker may not go on and recovery may step in"},
 		},
 		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Execution] {
 			var in LeaseInput
@@ -364,7 +364,7 @@ var (
 			{Name: "holds_lease", Text: "lease_owner == actor"},
 			{Name: "lease_live", Text: "now < lease_expires_at"},
 		},
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "output", Stored: "output", Kind: driver.KindJSON, Optional: true}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "output", Stored: "output", Kind: driver.KindJSON, Optional: true}, Doc: "what the work yielded"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Execution] {
 			var in CommitInput
 			fsmimpl.ScanOptional(rd, &in.Output)

@@ -190,7 +190,7 @@ var (
 		Moves:   []fsmimpl.Move{{To: "submitted"}},
 		Feeds:   []fsmimpl.Feed{{Input: "payload", Column: "payload"}},
 		Doc:     "It makes a job known. Its id is the one that the executions name.",
-		Takes:   []fsmimpl.Argument{{Column: driver.Column{Name: "payload", Stored: "payload", Kind: driver.KindJSON, Optional: true}}},
+		Takes:   []fsmimpl.Argument{{Column: driver.Column{Name: "payload", Stored: "payload", Kind: driver.KindJSON, Optional: true}, Doc: "the work to do"}},
 		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in SubmitInput
 			fsmimpl.ScanOptional(rd, &in.Payload)

@@ -345,10 +345,10 @@ var (
 		},
 		Doc: "It puts a job into a queue.",
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "job_queue", Stored: "job_queue", Kind: driver.KindString}},
-			{Column: driver.Column{Name: "array_job", Stored: "array_job", Kind: driver.KindString}},
-			{Column: driver.Column{Name: "depends_on", Stored: "depends_on", Kind: driver.KindSet}},
-			{Column: driver.Column{Name: "attempts", Stored: "attempts", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "job_queue", Stored: "job_queue", Kind: driver.KindString}, Doc: "the queue that it was submitted to"},
+			{Column: driver.Column{Name: "array_job", Stored: "array_job", Kind: driver.KindString}, Doc: "the array job that it is a child of; its own name for a job that is none"},
+			{Column: driver.Column{Name: "depends_on", Stored: "depends_on", Kind: driver.KindSet}, Doc: "the jobs that must succeed first"},
+			{Column: driver.Column{Name: "attempts", Stored: "attempts", Kind: driver.KindInt}, Doc: "how often the retry strategy lets it run; from 1 to 10"},
 		},
 		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in SubmitInput
@@ -373,7 +373,7 @@ var (
 		Moves: []fsmimpl.Move{{From: "pending", To: "runnable"}, {From: "pending", To: "pending"}},
 		Feeds: []fsmimpl.Feed{{Input: "job", Column: "satisfied"}},
 		Doc:   "A job that this one waits for has succeeded.",
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "job", Stored: "job", Kind: driver.KindString}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "job", Stored: "job", Kind: driver.KindString}, Doc: "what is added to satisfied"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in DependencySucceededInput
 			fsmimpl.Plain(rd, &in.Job)
@@ -387,7 +387,7 @@ var (
 		Moves: []fsmimpl.Move{{From: "pending", To: "failed"}},
 		Feeds: []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
 		Doc:   "A job that this one waits for has failed, so this one fails, too.",
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}, Doc: "why the job is as it is"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in DependencyFailedInput
 			fsmimpl.Plain(rd, &in.StatusReason)
@@ -409,8 +409,8 @@ var (
 		Feeds: []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
 		Doc:   "The container could not be set up.",
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "retry", Stored: "retry", Kind: driver.KindBool}, Doc: "Whether the retry strategy allows another attempt."},
-			{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "retry", Stored: "retry", Kind: driver.KindBool}, Doc: "whether the retry strategy allows another attempt"},
+			{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}, Doc: "why the job is as it is"},
 		},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in FailToStartInput
@@ -426,7 +426,7 @@ var (
 		Moves: []fsmimpl.Move{{From: "starting", To: "running"}},
 		Feeds: []fsmimpl.Feed{{Input: "timeout_at", Column: "timeout_at"}},
 		Doc:   "The container is up. This is what counts as an attempt.",
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "timeout_at", Stored: "timeout_at", Kind: driver.KindTime, Optional: true}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "timeout_at", Stored: "timeout_at", Kind: driver.KindTime, Optional: true}, Doc: "the instant at which the attempt is killed"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in RunInput
 			fsmimpl.PlainOptional(rd, &in.TimeoutAt)
@@ -441,8 +441,8 @@ var (
 		Feeds: []fsmimpl.Feed{{Input: "exit_code", Column: "exit_code"}},
 		Doc:   "The container ended by itself.",
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "retry", Stored: "retry", Kind: driver.KindBool}, Doc: "What evaluateOnExit of the retry strategy says; true where it says nothing."},
-			{Column: driver.Column{Name: "exit_code", Stored: "exit_code", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "retry", Stored: "retry", Kind: driver.KindBool}, Doc: "what evaluateOnExit of the retry strategy says; true where it says nothing"},
+			{Column: driver.Column{Name: "exit_code", Stored: "exit_code", Kind: driver.KindInt}, Doc: "the exit code of the last attempt"},
 		},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in FinishInput
@@ -458,7 +458,7 @@ var (
 		Moves: []fsmimpl.Move{{From: "running", To: "runnable"}, {From: "running", To: "failed"}},
 		Feeds: []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
 		Doc:   "The instance under the container ended or failed.",
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}, Doc: "why the job is as it is"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in LoseHostInput
 			fsmimpl.Plain(rd, &in.StatusReason)
@@ -473,7 +473,7 @@ var (
 		Feeds:    []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
 		Triggers: []fsmimpl.Trigger{{After: "timeout_at"}},
 		Doc:      "The attempt ran for too long. A job that timed out is not tried again.",
-		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}}},
+		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}, Doc: "why the job is as it is"}},
 	}
 
 	opCancel = &fsmimpl.Operation[Job]{
@@ -483,7 +483,7 @@ var (
 		Feeds:    []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
 		Recorded: []string{"failed"},
 		Doc:      "It ends a job that has not started.",
-		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}}},
+		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}, Doc: "why the job is as it is"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in CancelInput
 			fsmimpl.Plain(rd, &in.StatusReason)
@@ -504,7 +504,7 @@ var (
 		Feeds:    []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
 		Recorded: []string{"failed"},
 		Doc:      "It ends a job wherever it is; it is not tried again.",
-		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}}},
+		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}, Doc: "why the job is as it is"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in TerminateInput
 			fsmimpl.Plain(rd, &in.StatusReason)

@@ -351,11 +351,11 @@ var (
 		NeedActor: true,
 		Doc:       "An app makes a check run.",
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "suite", Stored: "suite", Kind: driver.KindString}},
-			{Column: driver.Column{Name: "name", Stored: "name", Kind: driver.KindString}},
-			{Column: driver.Column{Name: "head_sha", Stored: "head_sha", Kind: driver.KindString}},
-			{Column: driver.Column{Name: "is_actions", Stored: "is_actions", Kind: driver.KindBool}},
-			{Column: driver.Column{Name: "output", Stored: "output", Kind: driver.KindJSON, Optional: true}},
+			{Column: driver.Column{Name: "suite", Stored: "suite", Kind: driver.KindString}, Doc: "the check suite that it belongs to"},
+			{Column: driver.Column{Name: "name", Stored: "name", Kind: driver.KindString}, Doc: "the name of the check"},
+			{Column: driver.Column{Name: "head_sha", Stored: "head_sha", Kind: driver.KindString}, Doc: "the commit"},
+			{Column: driver.Column{Name: "is_actions", Stored: "is_actions", Kind: driver.KindBool}, Doc: "whether the app is GitHub Actions"},
+			{Column: driver.Column{Name: "output", Stored: "output", Kind: driver.KindJSON, Optional: true}, Doc: "title, summary and annotations"},
 		},
 		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[CheckRun] {
 			var in CreateInput
@@ -431,8 +431,8 @@ var (
 		Doc:       "It reports on the way.",
 		Rules:     []fsmimpl.Rule{{Name: "own_app", Text: "app == actor"}},
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "name", Stored: "name", Kind: driver.KindString, Optional: true}},
-			{Column: driver.Column{Name: "output", Stored: "output", Kind: driver.KindJSON, Optional: true}},
+			{Column: driver.Column{Name: "name", Stored: "name", Kind: driver.KindString, Optional: true}, Doc: "the name of the check"},
+			{Column: driver.Column{Name: "output", Stored: "output", Kind: driver.KindJSON, Optional: true}, Doc: "title, summary and annotations"},
 		},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[CheckRun] {
 			var in DescribeInput
@@ -460,8 +460,8 @@ var (
 			{Name: "set_by_github", Text: "input.conclusion != stale"},
 		},
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "conclusion", Stored: "conclusion", Kind: driver.KindEnum, Words: []string{"action_required", "cancelled", "failure", "neutral", "success", "skipped", "stale", "startup_failure", "timed_out"}}},
-			{Column: driver.Column{Name: "output", Stored: "output", Kind: driver.KindJSON, Optional: true}},
+			{Column: driver.Column{Name: "conclusion", Stored: "conclusion", Kind: driver.KindEnum, Words: []string{"action_required", "cancelled", "failure", "neutral", "success", "skipped", "stale", "startup_failure", "timed_out"}}, Doc: "how it ended"},
+			{Column: driver.Column{Name: "output", Stored: "output", Kind: driver.KindJSON, Optional: true}, Doc: "title, summary and annotations"},
 		},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[CheckRun] {
 			var in CompleteInput
@@ -483,8 +483,8 @@ var (
 			{Name: "set_by_github", Text: "input.conclusion != stale"},
 		},
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "conclusion", Stored: "conclusion", Kind: driver.KindEnum, Words: []string{"action_required", "cancelled", "failure", "neutral", "success", "skipped", "stale", "startup_failure", "timed_out"}}},
-			{Column: driver.Column{Name: "output", Stored: "output", Kind: driver.KindJSON, Optional: true}},
+			{Column: driver.Column{Name: "conclusion", Stored: "conclusion", Kind: driver.KindEnum, Words: []string{"action_required", "cancelled", "failure", "neutral", "success", "skipped", "stale", "startup_failure", "timed_out"}}, Doc: "how it ended"},
+			{Column: driver.Column{Name: "output", Stored: "output", Kind: driver.KindJSON, Optional: true}, Doc: "title, summary and annotations"},
 		},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[CheckRun] {
 			var in ConcludeAgainInput

@@ -338,10 +338,10 @@ var (
 		Asks: []*fsmimpl.EffectInfo[Container]{{Name: "make_environment"}},
 		Doc:  "It makes the environment that config.json asks for.",
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "container_id", Stored: "container_id", Kind: driver.KindString}},
-			{Column: driver.Column{Name: "oci_version", Stored: "oci_version", Kind: driver.KindString}},
-			{Column: driver.Column{Name: "bundle", Stored: "bundle", Kind: driver.KindString}},
-			{Column: driver.Column{Name: "annotations", Stored: "annotations", Kind: driver.KindJSON, Optional: true}},
+			{Column: driver.Column{Name: "container_id", Stored: "container_id", Kind: driver.KindString}, Doc: "unique on the host as long as the container is there"},
+			{Column: driver.Column{Name: "oci_version", Stored: "oci_version", Kind: driver.KindString}, Doc: "the version of the specification"},
+			{Column: driver.Column{Name: "bundle", Stored: "bundle", Kind: driver.KindString}, Doc: "the folder with config.json and the root file system"},
+			{Column: driver.Column{Name: "annotations", Stored: "annotations", Kind: driver.KindJSON, Optional: true}, Doc: "what others want to know of it"},
 		},
 		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Container] {
 			var in CreateInput
@@ -359,7 +359,7 @@ var (
 		Moves: []fsmimpl.Move{{From: "creating", To: "created"}},
 		Feeds: []fsmimpl.Feed{{Input: "pid", Column: "pid"}},
 		Doc:   "The environment is there, with the hooks createRuntime and createContainer run.",
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "pid", Stored: "pid", Kind: driver.KindInt}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "pid", Stored: "pid", Kind: driver.KindInt}, Doc: "the process, as the host sees it; at least 1"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Container] {
 			var in FinishCreateInput
 			fsmimpl.Plain(rd, &in.Pid)
@@ -417,7 +417,7 @@ var (
 		Moves: []fsmimpl.Move{{From: "created", To: "created"}, {From: "running", To: "running"}},
 		Asks:  []*fsmimpl.EffectInfo[Container]{{Name: "send_signal"}},
 		Doc:   "It sends a signal to the process, which may go on.",
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "signal", Stored: "signal", Kind: driver.KindString}, Doc: "The signal, such as SIGTERM."}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "signal", Stored: "signal", Kind: driver.KindString}, Doc: "the signal, such as SIGTERM"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Container] {
 			var in KillInput
 			fsmimpl.Plain(rd, &in.Signal)
@@ -431,7 +431,7 @@ var (
 		Moves: []fsmimpl.Move{{From: "created", To: "stopped"}, {From: "running", To: "stopped"}},
 		Feeds: []fsmimpl.Feed{{Input: "exit_code", Column: "exit_code"}},
 		Doc:   "The process has ended, by itself or by a signal.",
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "exit_code", Stored: "exit_code", Kind: driver.KindInt}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "exit_code", Stored: "exit_code", Kind: driver.KindInt}, Doc: "how the process ended"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Container] {
 			var in ExitInput
 			fsmimpl.Plain(rd, &in.ExitCode)

@@ -324,12 +324,12 @@ var (
 		},
 		Doc: "It makes a job, to be run now or later.",
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "worker", Stored: "worker", Kind: driver.KindString}},
-			{Column: driver.Column{Name: "queue", Stored: "queue", Kind: driver.KindString}},
-			{Column: driver.Column{Name: "args", Stored: "args", Kind: driver.KindJSON}},
-			{Column: driver.Column{Name: "priority", Stored: "priority", Kind: driver.KindInt}},
-			{Column: driver.Column{Name: "max_attempts", Stored: "max_attempts", Kind: driver.KindInt}},
-			{Column: driver.Column{Name: "scheduled_at", Stored: "scheduled_at", Kind: driver.KindTime}},
+			{Column: driver.Column{Name: "worker", Stored: "worker", Kind: driver.KindString}, Doc: "the module that does the work"},
+			{Column: driver.Column{Name: "queue", Stored: "queue", Kind: driver.KindString}, Doc: "the queue that it waits in"},
+			{Column: driver.Column{Name: "args", Stored: "args", Kind: driver.KindJSON}, Doc: "what the worker is to do"},
+			{Column: driver.Column{Name: "priority", Stored: "priority", Kind: driver.KindInt}, Doc: "0 goes first; from 0 to 9"},
+			{Column: driver.Column{Name: "max_attempts", Stored: "max_attempts", Kind: driver.KindInt}, Doc: "how often the job may be tried; from 1 to 1152921504606846976"},
+			{Column: driver.Column{Name: "scheduled_at", Stored: "scheduled_at", Kind: driver.KindTime}, Doc: "the instant from which the job may run"},
 		},
 		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in InsertInput
@@ -368,7 +368,7 @@ var (
 		},
 		Doc:   "A queue takes its next job.",
 		Rules: []fsmimpl.Rule{{Name: "attempts_left", Text: "attempt < max_attempts"}},
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "queue", Stored: "queue", Kind: driver.KindString}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "queue", Stored: "queue", Kind: driver.KindString}, Doc: "the queue that it waits in"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in FetchInput
 			fsmimpl.Plain(rd, &in.Queue)
@@ -393,8 +393,8 @@ var (
 		Feeds: []fsmimpl.Feed{{Input: "retry_at", Column: "scheduled_at"}, {Input: "error", Column: "error"}},
 		Doc:   "The worker returned an error or crashed.",
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "retry_at", Stored: "retry_at", Kind: driver.KindTime}, Doc: "What the backoff of the worker says."},
-			{Column: driver.Column{Name: "error", Stored: "error", Kind: driver.KindJSON}},
+			{Column: driver.Column{Name: "retry_at", Stored: "retry_at", Kind: driver.KindTime}, Doc: "what the backoff of the worker says"},
+			{Column: driver.Column{Name: "error", Stored: "error", Kind: driver.KindJSON}, Doc: "how the last attempt failed; the ones before are in the log"},
 		},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in FailInput
@@ -410,7 +410,7 @@ var (
 		Moves: []fsmimpl.Move{{From: "executing", To: "scheduled"}},
 		Feeds: []fsmimpl.Feed{{Input: "scheduled_at", Column: "scheduled_at"}},
 		Doc:   "The worker asks to be called again later; that costs no attempt.",
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "scheduled_at", Stored: "scheduled_at", Kind: driver.KindTime}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "scheduled_at", Stored: "scheduled_at", Kind: driver.KindTime}, Doc: "the instant from which the job may run"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in SnoozeInput
 			fsmimpl.Plain(rd, &in.ScheduledAt)
@@ -424,7 +424,7 @@ var (
 		Moves: []fsmimpl.Move{{From: "executing", To: "cancelled"}},
 		Feeds: []fsmimpl.Feed{{Input: "error", Column: "error"}},
 		Doc:   "The worker returned cancel with a reason.",
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "error", Stored: "error", Kind: driver.KindJSON}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "error", Stored: "error", Kind: driver.KindJSON}, Doc: "how the last attempt failed; the ones before are in the log"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in CancelWorkInput
 			fsmimpl.Scan(rd, &in.Error)
@@ -438,7 +438,7 @@ var (
 		Moves: []fsmimpl.Move{{From: "executing", To: "discarded"}},
 		Feeds: []fsmimpl.Feed{{Input: "error", Column: "error"}},
 		Doc:   "The worker returned discard, an older word for cancel.",
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "error", Stored: "error", Kind: driver.KindJSON}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "error", Stored: "error", Kind: driver.KindJSON}, Doc: "how the last attempt failed; the ones before are in the log"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in DiscardInput
 			fsmimpl.Scan(rd, &in.Error)

@@ -303,11 +303,11 @@ var (
 		},
 		Doc: "It starts a payment.",
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}},
-			{Column: driver.Column{Name: "currency", Stored: "currency", Kind: driver.KindString, Least: 3, Most: 3}},
-			{Column: driver.Column{Name: "capture_method", Stored: "capture_method", Kind: driver.KindEnum, Words: []string{"automatic", "manual"}}},
-			{Column: driver.Column{Name: "confirmation_method", Stored: "confirmation_method", Kind: driver.KindEnum, Words: []string{"automatic", "manual"}}},
-			{Column: driver.Column{Name: "payment_method", Stored: "payment_method", Kind: driver.KindString, Optional: true}},
+			{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}, Doc: "what is to be paid, in the smallest unit of the currency; at least 1"},
+			{Column: driver.Column{Name: "currency", Stored: "currency", Kind: driver.KindString, Least: 3, Most: 3}, Doc: "three letters; 3 characters"},
+			{Column: driver.Column{Name: "capture_method", Stored: "capture_method", Kind: driver.KindEnum, Words: []string{"automatic", "manual"}}, Doc: "whether an approved payment is captured at once"},
+			{Column: driver.Column{Name: "confirmation_method", Stored: "confirmation_method", Kind: driver.KindEnum, Words: []string{"automatic", "manual"}}, Doc: "whether the client may go on by itself after an action of the customer"},
+			{Column: driver.Column{Name: "payment_method", Stored: "payment_method", Kind: driver.KindString, Optional: true}, Doc: "what is to be charged"},
 		},
 		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[PaymentIntent] {
 			var in CreateInput
@@ -326,7 +326,7 @@ var (
 		Moves: []fsmimpl.Move{{From: "requires_payment_method", To: "requires_payment_method"}, {From: "requires_confirmation", To: "requires_confirmation"}, {From: "requires_action", To: "requires_action"}},
 		Feeds: []fsmimpl.Feed{{Input: "amount", Column: "amount"}},
 		Doc:   "It changes the amount as long as nothing is charged.",
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}, Doc: "what is to be paid, in the smallest unit of the currency; at least 1"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[PaymentIntent] {
 			var in UpdateInput
 			fsmimpl.Plain(rd, &in.Amount)
@@ -340,7 +340,7 @@ var (
 		Moves: []fsmimpl.Move{{From: "requires_payment_method", To: "requires_confirmation"}, {From: "requires_confirmation", To: "requires_confirmation"}},
 		Feeds: []fsmimpl.Feed{{Input: "payment_method", Column: "payment_method"}},
 		Doc:   "It says what is to be charged.",
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "payment_method", Stored: "payment_method", Kind: driver.KindString}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "payment_method", Stored: "payment_method", Kind: driver.KindString}, Doc: "what is to be charged"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[PaymentIntent] {
 			var in AttachInput
 			fsmimpl.Plain(rd, &in.PaymentMethod)
@@ -366,10 +366,10 @@ var (
 		},
 		Doc: "It tries to charge the customer.",
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "outcome", Stored: "outcome", Kind: driver.KindEnum, Words: []string{"action", "processing", "approved", "declined"}}, Doc: "What the payment method answered."},
-			{Column: driver.Column{Name: "next_action", Stored: "next_action", Kind: driver.KindJSON, Optional: true}, Doc: "What the customer has to do."},
-			{Column: driver.Column{Name: "decline_code", Stored: "decline_code", Kind: driver.KindString, Optional: true}, Doc: "Why it was declined."},
-			{Column: driver.Column{Name: "capture_before", Stored: "capture_before", Kind: driver.KindTime, Optional: true}, Doc: "When an authorization ends."},
+			{Column: driver.Column{Name: "outcome", Stored: "outcome", Kind: driver.KindEnum, Words: []string{"action", "processing", "approved", "declined"}}, Doc: "what the payment method answered"},
+			{Column: driver.Column{Name: "next_action", Stored: "next_action", Kind: driver.KindJSON, Optional: true}, Doc: "what the customer has to do"},
+			{Column: driver.Column{Name: "decline_code", Stored: "decline_code", Kind: driver.KindString, Optional: true}, Doc: "why it was declined"},
+			{Column: driver.Column{Name: "capture_before", Stored: "capture_before", Kind: driver.KindTime, Optional: true}, Doc: "when an authorization ends"},
 		},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[PaymentIntent] {
 			var in ConfirmInput
@@ -394,9 +394,9 @@ var (
 		Feeds: []fsmimpl.Feed{{Input: "decline_code", Column: "last_payment_error"}, {Input: "capture_before", Column: "capture_before"}},
 		Doc:   "The customer did, or did not do, what was asked.",
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "outcome", Stored: "outcome", Kind: driver.KindEnum, Words: []string{"processing", "approved", "declined"}}, Doc: "What the payment method answered."},
-			{Column: driver.Column{Name: "decline_code", Stored: "decline_code", Kind: driver.KindString, Optional: true}, Doc: "Why it was declined."},
-			{Column: driver.Column{Name: "capture_before", Stored: "capture_before", Kind: driver.KindTime, Optional: true}, Doc: "When an authorization ends."},
+			{Column: driver.Column{Name: "outcome", Stored: "outcome", Kind: driver.KindEnum, Words: []string{"processing", "approved", "declined"}}, Doc: "what the payment method answered"},
+			{Column: driver.Column{Name: "decline_code", Stored: "decline_code", Kind: driver.KindString, Optional: true}, Doc: "why it was declined"},
+			{Column: driver.Column{Name: "capture_before", Stored: "capture_before", Kind: driver.KindTime, Optional: true}, Doc: "when an authorization ends"},
 		},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[PaymentIntent] {
 			var in SettleActionInput
@@ -414,9 +414,9 @@ var (
 		Feeds: []fsmimpl.Feed{{Input: "decline_code", Column: "last_payment_error"}, {Input: "capture_before", Column: "capture_before"}},
 		Doc:   "The bank answered a payment that was under way.",
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "outcome", Stored: "outcome", Kind: driver.KindEnum, Words: []string{"approved", "declined"}}, Doc: "What the payment method answered."},
-			{Column: driver.Column{Name: "decline_code", Stored: "decline_code", Kind: driver.KindString, Optional: true}, Doc: "Why it was declined."},
-			{Column: driver.Column{Name: "capture_before", Stored: "capture_before", Kind: driver.KindTime, Optional: true}, Doc: "When an authorization ends."},
+			{Column: driver.Column{Name: "outcome", Stored: "outcome", Kind: driver.KindEnum, Words: []string{"approved", "declined"}}, Doc: "what the payment method answered"},
+			{Column: driver.Column{Name: "decline_code", Stored: "decline_code", Kind: driver.KindString, Optional: true}, Doc: "why it was declined"},
+			{Column: driver.Column{Name: "capture_before", Stored: "capture_before", Kind: driver.KindTime, Optional: true}, Doc: "when an authorization ends"},
 		},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[PaymentIntent] {
 			var in SettleInput
@@ -434,7 +434,7 @@ var (
 		Feeds: []fsmimpl.Feed{{Input: "amount", Column: "amount"}, {Input: "amount", Column: "amount_capturable"}},
 		Doc:   "It raises what is held.",
 		Rules: []fsmimpl.Rule{{Name: "is_more", Text: "amount < input.amount"}},
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}, Doc: "The new amount."}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}, Doc: "the new amount; at least 1"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[PaymentIntent] {
 			var in IncrementAuthorizationInput
 			fsmimpl.Plain(rd, &in.Amount)
@@ -450,8 +450,8 @@ var (
 		Doc:   "It takes all or a part of what is held and lets the rest go.",
 		Rules: []fsmimpl.Rule{{Name: "is_held", Text: "input.amount <= amount_capturable and 1 <= input.amount"}},
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}, Doc: "How much of it is captured."},
-			{Column: driver.Column{Name: "at_once", Stored: "at_once", Kind: driver.KindBool}, Doc: "Whether the payment method settles without processing."},
+			{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}, Doc: "how much of it is captured; at least 1"},
+			{Column: driver.Column{Name: "at_once", Stored: "at_once", Kind: driver.KindBool}, Doc: "whether the payment method settles without processing"},
 		},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[PaymentIntent] {
 			var in CaptureInput
@@ -484,7 +484,7 @@ var (
 		},
 		Feeds: []fsmimpl.Feed{{Input: "cancellation_reason", Column: "cancellation_reason"}},
 		Doc:   "It gives the payment up; what is held is let go.",
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "cancellation_reason", Stored: "cancellation_reason", Kind: driver.KindEnum, Words: []string{"duplicate", "fraudulent", "requested_by_customer", "abandoned", "automatic"}}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "cancellation_reason", Stored: "cancellation_reason", Kind: driver.KindEnum, Words: []string{"duplicate", "fraudulent", "requested_by_customer", "abandoned", "automatic"}}, Doc: "why it was canceled"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[PaymentIntent] {
 			var in CancelInput
 			fsmimpl.Word(rd, &in.CancellationReason)

@@ -309,9 +309,9 @@ var (
 		},
 		Doc: "The API server accepts a Pod.",
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "restart_policy", Stored: "restart_policy", Kind: driver.KindEnum, Words: []string{"always", "on_failure", "never"}}},
-			{Column: driver.Column{Name: "containers", Stored: "containers", Kind: driver.KindInt}},
-			{Column: driver.Column{Name: "deadline", Stored: "deadline", Kind: driver.KindTime, Optional: true}},
+			{Column: driver.Column{Name: "restart_policy", Stored: "restart_policy", Kind: driver.KindEnum, Words: []string{"always", "on_failure", "never"}}, Doc: "when containers are started again"},
+			{Column: driver.Column{Name: "containers", Stored: "containers", Kind: driver.KindInt}, Doc: "how many containers it has; at least 1"},
+			{Column: driver.Column{Name: "deadline", Stored: "deadline", Kind: driver.KindTime, Optional: true}, Doc: "when it is ended though it still runs"},
 		},
 		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Pod] {
 			var in CreateInput
@@ -329,7 +329,7 @@ var (
 		Feeds: []fsmimpl.Feed{{Input: "node", Column: "node"}},
 		Doc:   "The scheduler gives it a node.",
 		Rules: []fsmimpl.Rule{{Name: "unbound", Text: "node is absent"}},
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "node", Stored: "node", Kind: driver.KindString}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "node", Stored: "node", Kind: driver.KindString}, Doc: "the node that it is bound to"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Pod] {
 			var in BindInput
 			fsmimpl.Plain(rd, &in.Node)
@@ -359,10 +359,10 @@ var (
 			{Name: "all_counted", Text: "input.waiting + input.restarting + input.running + input.failed <= containers"},
 		},
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "waiting", Stored: "waiting", Kind: driver.KindInt}, Doc: "Containers that never ran."},
-			{Column: driver.Column{Name: "restarting", Stored: "restarting", Kind: driver.KindInt}, Doc: "Containers that ended and wait to be started again."},
-			{Column: driver.Column{Name: "running", Stored: "running", Kind: driver.KindInt}, Doc: "Containers that run."},
-			{Column: driver.Column{Name: "failed", Stored: "failed", Kind: driver.KindInt}, Doc: "Containers that ended badly."},
+			{Column: driver.Column{Name: "waiting", Stored: "waiting", Kind: driver.KindInt}, Doc: "containers that never ran; from 0 to 1152921504606846976"},
+			{Column: driver.Column{Name: "restarting", Stored: "restarting", Kind: driver.KindInt}, Doc: "containers that ended and wait to be started again; from 0 to 1152921504606846976"},
+			{Column: driver.Column{Name: "running", Stored: "running", Kind: driver.KindInt}, Doc: "containers that run; from 0 to 1152921504606846976"},
+			{Column: driver.Column{Name: "failed", Stored: "failed", Kind: driver.KindInt}, Doc: "containers that ended badly; from 0 to 1152921504606846976"},
 		},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Pod] {
 			var in ReportInput
@@ -380,7 +380,7 @@ var (
 		Moves: []fsmimpl.Move{{From: "running", To: "unknown"}},
 		Feeds: []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
 		Doc:   "The node is not heard of any more.",
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}, Doc: "why it failed or is unknown"}},
 	}
 
 	opExceedDeadline = &fsmimpl.Operation[Pod]{
@@ -390,7 +390,7 @@ var (
 		Feeds:    []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
 		Triggers: []fsmimpl.Trigger{{After: "deadline"}},
 		Doc:      "The time of activeDeadlineSeconds is over.",
-		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}}},
+		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}, Doc: "why it failed or is unknown"}},
 	}
 
 	opEvict = &fsmimpl.Operation[Pod]{
@@ -399,7 +399,7 @@ var (
 		Moves: []fsmimpl.Move{{From: "pending", To: "failed"}, {From: "running", To: "failed"}},
 		Feeds: []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
 		Doc:   "The node, the scheduler or an operator needs its room.",
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}, Doc: "why it failed or is unknown"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Pod] {
 			var in EvictInput
 			fsmimpl.Plain(rd, &in.StatusReason)
@@ -414,7 +414,7 @@ var (
 		Feeds: []fsmimpl.Feed{{Input: "deletion_at", Column: "deletion_at"}},
 		Doc:   "It asks for its end, with a time of grace.",
 		Rules: []fsmimpl.Rule{{Name: "never_deleted", Text: "deletion_at is absent"}},
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "deletion_at", Stored: "deletion_at", Kind: driver.KindTime}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "deletion_at", Stored: "deletion_at", Kind: driver.KindTime}, Doc: "when its grace period ends"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Pod] {
 			var in DeleteInput
 			fsmimpl.Plain(rd, &in.DeletionAt)
@@ -429,7 +429,7 @@ var (
 		Feeds: []fsmimpl.Feed{{Input: "deletion_at", Column: "deletion_at"}},
 		Doc:   "It shortens the time of grace.",
 		Rules: []fsmimpl.Rule{{Name: "shorter_grace", Text: "input.deletion_at < deletion_at"}},
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "deletion_at", Stored: "deletion_at", Kind: driver.KindTime}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "deletion_at", Stored: "deletion_at", Kind: driver.KindTime}, Doc: "when its grace period ends"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Pod] {
 			var in HastenInput
 			fsmimpl.Plain(rd, &in.DeletionAt)
@@ -444,7 +444,7 @@ var (
 		Feeds:    []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
 		Triggers: []fsmimpl.Trigger{{After: "deletion_at"}},
 		Doc:      "The garbage collector ends a Pod whose grace is over or whose node is gone.",
-		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}}},
+		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}, Doc: "why it failed or is unknown"}},
 	}
 )
 

@@ -349,14 +349,14 @@ var (
 		Dedupe: "one_per_key",
 		Doc:    "It makes a job, or returns the one with the same unique key.",
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "pending", Stored: "pending", Kind: driver.KindBool}, Doc: "Whether the job first waits for something outside."},
-			{Column: driver.Column{Name: "kind", Stored: "kind", Kind: driver.KindString}},
-			{Column: driver.Column{Name: "queue", Stored: "queue", Kind: driver.KindString}},
-			{Column: driver.Column{Name: "args", Stored: "args", Kind: driver.KindJSON}},
-			{Column: driver.Column{Name: "priority", Stored: "priority", Kind: driver.KindInt}},
-			{Column: driver.Column{Name: "unique_key", Stored: "unique_key", Kind: driver.KindString, Optional: true}},
-			{Column: driver.Column{Name: "max_attempts", Stored: "max_attempts", Kind: driver.KindInt}},
-			{Column: driver.Column{Name: "scheduled_at", Stored: "scheduled_at", Kind: driver.KindTime}},
+			{Column: driver.Column{Name: "pending", Stored: "pending", Kind: driver.KindBool}, Doc: "whether the job first waits for something outside"},
+			{Column: driver.Column{Name: "kind", Stored: "kind", Kind: driver.KindString}, Doc: "which worker the job is for"},
+			{Column: driver.Column{Name: "queue", Stored: "queue", Kind: driver.KindString}, Doc: "the queue that it waits in"},
+			{Column: driver.Column{Name: "args", Stored: "args", Kind: driver.KindJSON}, Doc: "what the worker is to do"},
+			{Column: driver.Column{Name: "priority", Stored: "priority", Kind: driver.KindInt}, Doc: "1 goes first; from 1 to 4"},
+			{Column: driver.Column{Name: "unique_key", Stored: "unique_key", Kind: driver.KindString, Optional: true}, Doc: "two jobs with one key are one job, as long as the first is not cancelled or discarded"},
+			{Column: driver.Column{Name: "max_attempts", Stored: "max_attempts", Kind: driver.KindInt}, Doc: "how often the job may be tried; from 1 to 1152921504606846976"},
+			{Column: driver.Column{Name: "scheduled_at", Stored: "scheduled_at", Kind: driver.KindTime}, Doc: "the instant from which the job may run"},
 		},
 		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in InsertInput
@@ -402,7 +402,7 @@ var (
 		Picks:     true,
 		Order:     []driver.Order{{Column: "priority"}, {Column: "scheduled_at"}},
 		Doc:       "A client takes the next job of a queue.",
-		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "queue", Stored: "queue", Kind: driver.KindString}}},
+		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "queue", Stored: "queue", Kind: driver.KindString}, Doc: "the queue that it waits in"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in FetchInput
 			fsmimpl.Plain(rd, &in.Queue)
@@ -427,8 +427,8 @@ var (
 		Feeds: []fsmimpl.Feed{{Input: "retry_at", Column: "scheduled_at"}, {Input: "error", Column: "error"}},
 		Doc:   "The worker returned an error or panicked.",
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "retry_at", Stored: "retry_at", Kind: driver.KindTime}, Doc: "What the retry policy of the client says."},
-			{Column: driver.Column{Name: "error", Stored: "error", Kind: driver.KindJSON}},
+			{Column: driver.Column{Name: "retry_at", Stored: "retry_at", Kind: driver.KindTime}, Doc: "what the retry policy of the client says"},
+			{Column: driver.Column{Name: "error", Stored: "error", Kind: driver.KindJSON}, Doc: "how the last attempt failed"},
 		},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in FailInput
@@ -444,7 +444,7 @@ var (
 		Moves: []fsmimpl.Move{{From: "running", To: "cancelled"}, {From: "running", To: "available"}, {From: "running", To: "scheduled"}},
 		Feeds: []fsmimpl.Feed{{Input: "until", Column: "scheduled_at"}},
 		Doc:   "The worker asks to be called again later; that costs no attempt.",
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "until", Stored: "until", Kind: driver.KindTime}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "until", Stored: "until", Kind: driver.KindTime}, Doc: "the instant from which the job may run"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in SnoozeInput
 			fsmimpl.Plain(rd, &in.Until)
@@ -506,8 +506,8 @@ var (
 		Triggers: []fsmimpl.Trigger{{After: "attempted_at", Plus: 1 * time.Hour}},
 		Doc:      "The rescuer ends an attempt whose client is gone.",
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "retry_at", Stored: "retry_at", Kind: driver.KindTime}, Doc: "What the retry policy says."},
-			{Column: driver.Column{Name: "error", Stored: "error", Kind: driver.KindJSON}},
+			{Column: driver.Column{Name: "retry_at", Stored: "retry_at", Kind: driver.KindTime}, Doc: "what the retry policy says"},
+			{Column: driver.Column{Name: "error", Stored: "error", Kind: driver.KindJSON}, Doc: "how the last attempt failed"},
 		},
 	}
 )

@@ -366,9 +366,9 @@ var (
 		Dedupe: "one_per_number",
 		Doc:    "The number is used for the first time.",
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "connection", Stored: "connection", Kind: driver.KindString}},
-			{Column: driver.Column{Name: "number", Stored: "number", Kind: driver.KindInt}},
-			{Column: driver.Column{Name: "initiator", Stored: "initiator", Kind: driver.KindEnum, Words: []string{"local", "remote"}}},
+			{Column: driver.Column{Name: "connection", Stored: "connection", Kind: driver.KindString}, Doc: "the connection"},
+			{Column: driver.Column{Name: "number", Stored: "number", Kind: driver.KindInt}, Doc: "the identifier of the stream; from 1 to 2147483647"},
+			{Column: driver.Column{Name: "initiator", Stored: "initiator", Kind: driver.KindEnum, Words: []string{"local", "remote"}}, Doc: "who may open it"},
 		},
 		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Stream] {
 			var in NameInput
@@ -393,7 +393,7 @@ var (
 			{From: "half_closed_remote", To: "half_closed_remote"},
 		},
 		Rules: []fsmimpl.Rule{{Name: "room", Text: "fewer than 100 other records with the same connection and initiator are open, half_closed_local or half_closed_remote"}},
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "end_stream", Stored: "end_stream", Kind: driver.KindBool}, Doc: "Whether the frame ends the side of its sender."}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "end_stream", Stored: "end_stream", Kind: driver.KindBool}, Doc: "whether the frame ends the side of its sender"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Stream] {
 			var in SendHeadersInput
 			fsmimpl.Plain(rd, &in.EndStream)
@@ -417,7 +417,7 @@ var (
 		Recorded: []string{"closed"},
 		Doc:      "A HEADERS frame came. Where it must not, the error says which one RFC 9113 asks for.",
 		Rules:    []fsmimpl.Rule{{Name: "room", Text: "fewer than 100 other records with the same connection and initiator are open, half_closed_local or half_closed_remote"}},
-		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "end_stream", Stored: "end_stream", Kind: driver.KindBool}, Doc: "Whether the frame ends the side of its sender."}},
+		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "end_stream", Stored: "end_stream", Kind: driver.KindBool}, Doc: "whether the frame ends the side of its sender"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Stream] {
 			var in RecvHeadersInput
 			fsmimpl.Plain(rd, &in.EndStream)
@@ -429,7 +429,7 @@ var (
 		Name: "send_data", Stored: "send_data", Event: "data_sent", By: fsmimpl.ByCaller,
 		From:  []string{"open", "half_closed_remote"},
 		Moves: []fsmimpl.Move{{From: "open", To: "open"}, {From: "open", To: "half_closed_local"}, {From: "half_closed_remote", To: "half_closed_remote"}, {From: "half_closed_remote", To: "closed"}},
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "end_stream", Stored: "end_stream", Kind: driver.KindBool}, Doc: "Whether the frame ends the side of its sender."}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "end_stream", Stored: "end_stream", Kind: driver.KindBool}, Doc: "whether the frame ends the side of its sender"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Stream] {
 			var in SendDataInput
 			fsmimpl.Plain(rd, &in.EndStream)
@@ -443,7 +443,7 @@ var (
 		Moves:    []fsmimpl.Move{{From: "open", To: "open"}, {From: "open", To: "half_closed_remote"}, {From: "half_closed_local", To: "half_closed_local"}, {From: "half_closed_local", To: "closed"}},
 		Recorded: []string{"closed"},
 		Doc:      "A DATA frame came. Where it must not, the error says which one RFC 9113 asks for.",
-		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "end_stream", Stored: "end_stream", Kind: driver.KindBool}, Doc: "Whether the frame ends the side of its sender."}},
+		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "end_stream", Stored: "end_stream", Kind: driver.KindBool}, Doc: "whether the frame ends the side of its sender"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Stream] {
 			var in RecvDataInput
 			fsmimpl.Plain(rd, &in.EndStream)
@@ -483,7 +483,7 @@ var (
 			{From: "half_closed_remote", To: "closed"},
 		},
 		Feeds: []fsmimpl.Feed{{Input: "error_code", Column: "error_code"}},
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "error_code", Stored: "error_code", Kind: driver.KindInt}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "error_code", Stored: "error_code", Kind: driver.KindInt}, Doc: "the code of the RST_STREAM frame; from 0 to 4294967295"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Stream] {
 			var in SendRstStreamInput
 			fsmimpl.Plain(rd, &in.ErrorCode)
@@ -503,7 +503,7 @@ var (
 		},
 		Feeds:    []fsmimpl.Feed{{Input: "error_code", Column: "error_code"}},
 		Recorded: []string{"closed"},
-		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "error_code", Stored: "error_code", Kind: driver.KindInt}}},
+		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "error_code", Stored: "error_code", Kind: driver.KindInt}, Doc: "the code of the RST_STREAM frame; from 0 to 4294967295"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Stream] {
 			var in RecvRstStreamInput
 			fsmimpl.Plain(rd, &in.ErrorCode)

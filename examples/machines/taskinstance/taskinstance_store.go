@@ -456,11 +456,11 @@ var (
 		Dedupe: "one_per_run",
 		Doc:    "The run of a DAG begins, so its task instances are made.",
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "dag_id", Stored: "dag_id", Kind: driver.KindString}},
-			{Column: driver.Column{Name: "run_id", Stored: "run_id", Kind: driver.KindString}},
-			{Column: driver.Column{Name: "task_id", Stored: "task_id", Kind: driver.KindString}},
-			{Column: driver.Column{Name: "map_index", Stored: "map_index", Kind: driver.KindInt}},
-			{Column: driver.Column{Name: "max_tries", Stored: "max_tries", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "dag_id", Stored: "dag_id", Kind: driver.KindString}, Doc: "the DAG"},
+			{Column: driver.Column{Name: "run_id", Stored: "run_id", Kind: driver.KindString}, Doc: "the run of the DAG"},
+			{Column: driver.Column{Name: "task_id", Stored: "task_id", Kind: driver.KindString}, Doc: "the task in the DAG"},
+			{Column: driver.Column{Name: "map_index", Stored: "map_index", Kind: driver.KindInt}, Doc: "which of the mapped instances; -1 for a task that is not mapped; at least -1"},
+			{Column: driver.Column{Name: "max_tries", Stored: "max_tries", Kind: driver.KindInt}, Doc: "how many of its failures are followed by another try; from 0 to 1152921504606846976"},
 		},
 		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[TaskInstance] {
 			var in CreateInput
@@ -512,7 +512,7 @@ var (
 		Moves:    []fsmimpl.Move{{From: "queued", To: "scheduled"}, {From: "queued", To: "failed"}},
 		Triggers: []fsmimpl.Trigger{{After: "queued_at", Plus: 10 * time.Minute}},
 		Doc:      "The executor found no worker for it.",
-		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "requeue", Stored: "requeue", Kind: driver.KindBool}, Doc: "Whether the scheduler tries another executor."}},
+		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "requeue", Stored: "requeue", Kind: driver.KindBool}, Doc: "whether the scheduler tries another executor"}},
 	}
 
 	opResetOrphan = &fsmimpl.Operation[TaskInstance]{
@@ -560,8 +560,8 @@ var (
 		Feeds: []fsmimpl.Feed{{Input: "next_try_at", Column: "next_try_at"}},
 		Doc:   "The task raised an error.",
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "final", Stored: "final", Kind: driver.KindBool}, Doc: "Whether it says that another try is of no use."},
-			{Column: driver.Column{Name: "next_try_at", Stored: "next_try_at", Kind: driver.KindTime}},
+			{Column: driver.Column{Name: "final", Stored: "final", Kind: driver.KindBool}, Doc: "whether it says that another try is of no use"},
+			{Column: driver.Column{Name: "next_try_at", Stored: "next_try_at", Kind: driver.KindTime}, Doc: "when it may be scheduled again"},
 		},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[TaskInstance] {
 			var in FailInput
@@ -578,7 +578,7 @@ var (
 		Feeds:    []fsmimpl.Feed{{Input: "next_try_at", Column: "next_try_at"}},
 		Triggers: []fsmimpl.Trigger{{After: "heartbeat_at", Plus: 5 * time.Minute}},
 		Doc:      "Its worker was not heard of for too long.",
-		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "next_try_at", Stored: "next_try_at", Kind: driver.KindTime}}},
+		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "next_try_at", Stored: "next_try_at", Kind: driver.KindTime}, Doc: "when it may be scheduled again"}},
 	}
 
 	opSkipWork = &fsmimpl.Operation[TaskInstance]{
@@ -597,7 +597,7 @@ var (
 		Moves: []fsmimpl.Move{{From: "running", To: "up_for_reschedule"}},
 		Feeds: []fsmimpl.Feed{{Input: "next_try_at", Column: "next_try_at"}},
 		Doc:   "A sensor gives its worker back and looks again later.",
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "next_try_at", Stored: "next_try_at", Kind: driver.KindTime}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "next_try_at", Stored: "next_try_at", Kind: driver.KindTime}, Doc: "when it may be scheduled again"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[TaskInstance] {
 			var in RescheduleInput
 			fsmimpl.Plain(rd, &in.NextTryAt)
@@ -612,8 +612,8 @@ var (
 		Feeds: []fsmimpl.Feed{{Input: "next_method", Column: "next_method"}, {Input: "trigger_ends_at", Column: "trigger_ends_at"}},
 		Doc:   "The task gives its worker back and waits for a trigger.",
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "next_method", Stored: "next_method", Kind: driver.KindString}},
-			{Column: driver.Column{Name: "trigger_ends_at", Stored: "trigger_ends_at", Kind: driver.KindTime, Optional: true}},
+			{Column: driver.Column{Name: "next_method", Stored: "next_method", Kind: driver.KindString}, Doc: "where the task goes on after its trigger"},
+			{Column: driver.Column{Name: "trigger_ends_at", Stored: "trigger_ends_at", Kind: driver.KindTime, Optional: true}, Doc: "when its trigger is given up"},
 		},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[TaskInstance] {
 			var in DeferInput
@@ -679,7 +679,7 @@ var (
 		},
 		Feeds: []fsmimpl.Feed{{Input: "retries", Column: "max_tries"}},
 		Doc:   "Somebody wants it to run again.",
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "retries", Stored: "retries", Kind: driver.KindInt}, Doc: "What the task says of its retries."}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "retries", Stored: "retries", Kind: driver.KindInt}, Doc: "what the task says of its retries; from 0 to 1152921504606846976"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[TaskInstance] {
 			var in ClearInput
 			fsmimpl.Plain(rd, &in.Retries)
@@ -742,8 +742,8 @@ var (
 		NeedActor: true,
 		Doc:       "Somebody says how it ended.",
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "as", Stored: "as", Kind: driver.KindEnum, Words: []string{"success", "failed", "skipped"}}, Doc: "How it ended."},
-			{Column: driver.Column{Name: "note", Stored: "note", Kind: driver.KindString, Optional: true}},
+			{Column: driver.Column{Name: "as", Stored: "as", Kind: driver.KindEnum, Words: []string{"success", "failed", "skipped"}}, Doc: "how it ended"},
+			{Column: driver.Column{Name: "note", Stored: "note", Kind: driver.KindString, Optional: true}, Doc: "what who marked it says"},
 		},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[TaskInstance] {
 			var in MarkInput

@@ -252,8 +252,8 @@ var (
 		Feeds:   []fsmimpl.Feed{{Input: "customer", Column: "customer"}, {Input: "total", Column: "total"}},
 		Doc:     "A customer orders something.",
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "customer", Stored: "customer", Kind: driver.KindString, Least: 3, Most: 254}},
-			{Column: driver.Column{Name: "total", Stored: "total", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "customer", Stored: "customer", Kind: driver.KindString, Least: 3, Most: 254}, Doc: "the address that the receipt goes to; 3 to 254 characters"},
+			{Column: driver.Column{Name: "total", Stored: "total", Kind: driver.KindInt}, Doc: "what the goods cost; from 1 to 1152921504606846976"},
 		},
 		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Order] {
 			var in PlaceInput
@@ -270,7 +270,7 @@ var (
 		Feeds:  []fsmimpl.Feed{{Input: "tip", Column: "paid"}},
 		Places: []*fsmimpl.Place[Order]{{States: []string{"paid"}, Enter: enterPaid}},
 		Doc:    "The customer pays the total and a tip.",
-		Takes:  []fsmimpl.Argument{{Column: driver.Column{Name: "tip", Stored: "tip", Kind: driver.KindInt}, Doc: "What the customer adds to the total."}},
+		Takes:  []fsmimpl.Argument{{Column: driver.Column{Name: "tip", Stored: "tip", Kind: driver.KindInt}, Doc: "what the customer adds to the total; from 0 to 1152921504606846976"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Order] {
 			var in PayInput
 			fsmimpl.Plain(rd, &in.Tip)
@@ -286,7 +286,7 @@ var (
 		NeedActor: true,
 		Doc:       "Somebody of the shop gives a part back, or all of it, and says why.",
 		Rules:     []fsmimpl.Rule{{Name: "within_paid", Text: "refunded + input.amount <= paid"}},
-		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}, Doc: "How much is given back now."}},
+		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}, Doc: "how much is given back now; from 1 to 1152921504606846976"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Order] {
 			var in RefundInput
 			fsmimpl.Plain(rd, &in.Amount)

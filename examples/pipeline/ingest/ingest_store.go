@@ -350,7 +350,7 @@ var (
 		Moves: []fsmimpl.Move{{From: "pending", To: "pending"}, {From: "failed", To: "pending"}},
 		Feeds: []fsmimpl.Feed{{Input: "run_after", Column: "run_after"}},
 		Doc:   "It puts the job (back) into the queue, due at run_after.",
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "run_after", Stored: "run_after", Kind: driver.KindTime}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "run_after", Stored: "run_after", Kind: driver.KindTime}, Doc: "the job is not started before this instant"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in RescheduleInput
 			fsmimpl.Plain(rd, &in.RunAfter)

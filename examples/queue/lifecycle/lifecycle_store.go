@@ -315,8 +315,8 @@ var (
 		Dedupe:  "dedupe_enqueue",
 		Doc:     "It adds a job to the queue, or returns the one that has the same dedupe_key.",
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "dedupe_key", Stored: "dedupe_key", Kind: driver.KindString, Optional: true}},
-			{Column: driver.Column{Name: "payload", Stored: "payload", Kind: driver.KindJSON, Optional: true}},
+			{Column: driver.Column{Name: "dedupe_key", Stored: "dedupe_key", Kind: driver.KindString, Optional: true}, Doc: "enqueueing the same key again returns the job that is there"},
+			{Column: driver.Column{Name: "payload", Stored: "payload", Kind: driver.KindJSON, Optional: true}, Doc: "the work to do"},
 		},
 		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in EnqueueInput
@@ -336,7 +336,7 @@ var (
 		Order:     []driver.Order{{Column: "queued_at"}, {Column: "created_at"}},
 		Doc:       "It gives a job to the worker that calls: the one that waits longest in the queue, else a stalled one, unless the worker names one. From when a stalled job may be claimed again is said at Open, by WithEligible.",
 		Rules:     []fsmimpl.Rule{{Name: "lease_ahead", Text: "now < input.lease"}},
-		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "lease", Stored: "lease", Kind: driver.KindTime}}},
+		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "lease", Stored: "lease", Kind: driver.KindTime}, Doc: "the instant at which the owner's claim ends unless a heartbeat extends it"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in ClaimNextInput
 			fsmimpl.Plain(rd, &in.Lease)
@@ -368,7 +368,7 @@ var (
 			{Name: "lease_ahead", Text: "now < input.lease"},
 			{Name: "lease_longer", Text: "lease <= input.lease"},
 		},
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "lease", Stored: "lease", Kind: driver.KindTime}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "lease", Stored: "lease", Kind: driver.KindTime}, Doc: "the instant at which the owner's claim ends unless a heartbeat extends it"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in HeartbeatInput
 			fsmimpl.Plain(rd, &in.Lease)
@@ -384,7 +384,7 @@ var (
 		NeedActor: true,
 		Doc:       "The owner hands in the result.",
 		Rules:     []fsmimpl.Rule{{Name: "owner_only", Text: "owner == actor"}},
-		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "result", Stored: "result", Kind: driver.KindJSON}}},
+		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "result", Stored: "result", Kind: driver.KindJSON}, Doc: "what the work yielded"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in CompleteInput
 			fsmimpl.Scan(rd, &in.Result)
@@ -400,7 +400,7 @@ var (
 		NeedActor: true,
 		Doc:       "The owner reports that the work failed.",
 		Rules:     []fsmimpl.Rule{{Name: "owner_only", Text: "owner == actor"}},
-		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "error", Stored: "error", Kind: driver.KindJSON}}},
+		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "error", Stored: "error", Kind: driver.KindJSON}, Doc: "why the work failed"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in FailInput
 			fsmimpl.Scan(rd, &in.Error)

@@ -262,8 +262,8 @@ var (
 		}}},
 		Doc: "It makes a notice known. It is sent after the commit, again and again until it is taken.",
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "topic", Stored: "topic", Kind: driver.KindString}},
-			{Column: driver.Column{Name: "body", Stored: "body", Kind: driver.KindJSON}},
+			{Column: driver.Column{Name: "topic", Stored: "topic", Kind: driver.KindString}, Doc: "what the notice is about, such as an order's number"},
+			{Column: driver.Column{Name: "body", Stored: "body", Kind: driver.KindJSON}, Doc: "what is sent"},
 		},
 		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Notice] {
 			var in PublishInput

@@ -79,7 +79,7 @@ CREATE TABLE IF NOT EXISTS "console_run" (
     CONSTRAINT "working: present starter, inputs, worker, lease; absent report" CHECK ("state" <> 'working' OR ("starter" IS NOT NULL AND "inputs" IS NOT NULL AND "worker" IS NOT NULL AND "lease" IS NOT NULL AND "report" IS NULL)),
     CONSTRAINT "done: present report; absent worker, lease" CHECK ("state" <> 'done' OR ("report" IS NOT NULL AND "worker" IS NULL AND "lease" IS NULL)),
     CONSTRAINT "stopped: report is absent" CHECK ("state" <> 'stopped' OR "report" IS NULL)
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -137,8 +137,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "console_run_events_batch" ON "console_run_eve
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "console_run_events_purged" ON "console_run_events" ("id") WHERE "operation" = '__purge';
--- the log of all records, in its order but for the events of one transaction
-CREATE INDEX IF NOT EXISTS "console_run_events_log" ON "console_run_events" ("xid");
+-- the log of all records, in its order
+CREATE INDEX IF NOT EXISTS "console_run_events_log" ON "console_run_events" ("xid", "id", "rev", "n");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "console_run_outbox" (
@@ -155,7 +155,7 @@ CREATE TABLE IF NOT EXISTS "console_run_outbox" (
     "last_error" text COLLATE "C" NOT NULL,
     PRIMARY KEY ("id", "rev", "n"),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
 -- What is due of an effect: what was not tried yet, and what was
 DROP INDEX IF EXISTS "console_run_outbox_due";
 CREATE INDEX IF NOT EXISTS "console_run_outbox_fresh" ON "console_run_outbox" ("effect", "due", "id", "rev", "n") WHERE "attempts" = 0;
@@ -170,7 +170,7 @@ CREATE TABLE IF NOT EXISTS "console_run_groups" (
     "key" text COLLATE "C" NOT NULL,
     "number" bigint NOT NULL,
     PRIMARY KEY ("name", "key")
-);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- Rules across records: a record in which one of the fields is absent never
 -- collides.

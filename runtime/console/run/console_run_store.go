@@ -308,15 +308,15 @@ var (
 		},
 		Doc: "It notes records that fit a filter.",
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "run", Stored: "run", Kind: driver.KindString, Least: 1, Most: 64}},
-			{Column: driver.Column{Name: "number", Stored: "number", Kind: driver.KindInt}},
-			{Column: driver.Column{Name: "pieces", Stored: "pieces", Kind: driver.KindInt}},
-			{Column: driver.Column{Name: "place", Stored: "place", Kind: driver.KindString, Least: 1, Most: 255}},
-			{Column: driver.Column{Name: "target", Stored: "target", Kind: driver.KindString, Least: 1, Most: 255}},
-			{Column: driver.Column{Name: "operation", Stored: "operation", Kind: driver.KindString, Least: 1, Most: 255}},
-			{Column: driver.Column{Name: "filter", Stored: "filter", Kind: driver.KindString, Optional: true}},
-			{Column: driver.Column{Name: "more", Stored: "more", Kind: driver.KindBool}},
-			{Column: driver.Column{Name: "items", Stored: "items", Kind: driver.KindJSON}},
+			{Column: driver.Column{Name: "run", Stored: "run", Kind: driver.KindString, Least: 1, Most: 64}, Doc: "what the pieces of one run have in common; 1 to 64 characters"},
+			{Column: driver.Column{Name: "number", Stored: "number", Kind: driver.KindInt}, Doc: "the place of the piece in its run, from 0; not negative"},
+			{Column: driver.Column{Name: "pieces", Stored: "pieces", Kind: driver.KindInt}, Doc: "how many pieces the run has; at least 1"},
+			{Column: driver.Column{Name: "place", Stored: "place", Kind: driver.KindString, Least: 1, Most: 255}, Doc: "where the machine runs; 1 to 255 characters"},
+			{Column: driver.Column{Name: "target", Stored: "target", Kind: driver.KindString, Least: 1, Most: 255}, Doc: "the machine; 1 to 255 characters"},
+			{Column: driver.Column{Name: "operation", Stored: "operation", Kind: driver.KindString, Least: 1, Most: 255}, Doc: "what is done to each record; 1 to 255 characters"},
+			{Column: driver.Column{Name: "filter", Stored: "filter", Kind: driver.KindString, Optional: true}, Doc: "what the records fitted"},
+			{Column: driver.Column{Name: "more", Stored: "more", Kind: driver.KindBool}, Doc: "there were more of them than the run has, which are left alone"},
+			{Column: driver.Column{Name: "items", Stored: "items", Kind: driver.KindJSON}, Doc: "id, revision and state of each record, as they were counted"},
 		},
 		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Piece] {
 			var in DraftInput
@@ -341,8 +341,8 @@ var (
 		NeedActor: true,
 		Doc:       "Somebody lets the run begin.",
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "inputs", Stored: "inputs", Kind: driver.KindJSON}},
-			{Column: driver.Column{Name: "reason", Stored: "reason", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "inputs", Stored: "inputs", Kind: driver.KindJSON}, Doc: "the inputs of each step"},
+			{Column: driver.Column{Name: "reason", Stored: "reason", Kind: driver.KindString}, Doc: "why"},
 		},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Piece] {
 			var in StartInput
@@ -360,7 +360,7 @@ var (
 		NeedActor: true,
 		Doc:       "A process begins to work.",
 		Rules:     []fsmimpl.Rule{{Name: "ahead", Text: "now < input.lease"}},
-		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "lease", Stored: "lease", Kind: driver.KindTime}}},
+		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "lease", Stored: "lease", Kind: driver.KindTime}, Doc: "until when nobody else does"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Piece] {
 			var in TakeInput
 			fsmimpl.Plain(rd, &in.Lease)
@@ -379,7 +379,7 @@ var (
 			{Name: "ahead", Text: "now < input.lease"},
 			{Name: "over", Text: "lease <= now"},
 		},
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "lease", Stored: "lease", Kind: driver.KindTime}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "lease", Stored: "lease", Kind: driver.KindTime}, Doc: "until when nobody else does"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Piece] {
 			var in TakeOverInput
 			fsmimpl.Plain(rd, &in.Lease)
@@ -398,7 +398,7 @@ var (
 			{Name: "mine", Text: "worker == actor"},
 			{Name: "ahead", Text: "now < input.lease"},
 		},
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "lease", Stored: "lease", Kind: driver.KindTime}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "lease", Stored: "lease", Kind: driver.KindTime}, Doc: "until when nobody else does"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Piece] {
 			var in KeepInput
 			fsmimpl.Plain(rd, &in.Lease)
@@ -414,7 +414,7 @@ var (
 		NeedActor: true,
 		Doc:       "Each record was tried.",
 		Rules:     []fsmimpl.Rule{{Name: "mine", Text: "worker == actor"}},
-		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "report", Stored: "report", Kind: driver.KindJSON}}},
+		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "report", Stored: "report", Kind: driver.KindJSON}, Doc: "what became of the records: done, refused, moved meanwhile"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Piece] {
 			var in FinishInput
 			fsmimpl.Scan(rd, &in.Report)

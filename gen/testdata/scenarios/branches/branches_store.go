@@ -218,7 +218,7 @@ var (
 		Feeds:     []fsmimpl.Feed{{Input: "amount", Column: "amount"}},
 		NeedActor: true,
 		Rules:     []fsmimpl.Rule{{Name: "known", Text: "input.amount >= 1"}},
-		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}}},
+		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}, Doc: "not negative"}},
 		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Claim] {
 			var in FileInput
 			fsmimpl.Plain(rd, &in.Amount)

@@ -296,9 +296,9 @@ var (
 			{Input: "grace", Column: "grace"},
 		},
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "interval", Stored: "interval", Kind: driver.KindInt, Optional: true}, Length: true},
+			{Column: driver.Column{Name: "interval", Stored: "interval", Kind: driver.KindInt, Optional: true}, Doc: "from 1s to 1h", Length: true},
 			{Column: driver.Column{Name: "limit", Stored: "limit", Kind: driver.KindInt, Optional: true}, Length: true},
-			{Column: driver.Column{Name: "grace", Stored: "grace", Kind: driver.KindInt}, Length: true},
+			{Column: driver.Column{Name: "grace", Stored: "grace", Kind: driver.KindInt}, Doc: "from 0s to 5m", Length: true},
 		},
 		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Check] {
 			var in StartInput
@@ -326,7 +326,7 @@ var (
 		Feeds: []fsmimpl.Feed{{Input: "by", Column: "closes"}},
 		Rules: []fsmimpl.Rule{{Name: "short", Text: "interval + grace <= input.most"}},
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "by", Stored: "by", Kind: driver.KindInt}, Length: true},
+			{Column: driver.Column{Name: "by", Stored: "by", Kind: driver.KindInt}, Doc: "from 0s to 30m", Length: true},
 			{Column: driver.Column{Name: "most", Stored: "most", Kind: driver.KindInt}, Length: true},
 		},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Check] {

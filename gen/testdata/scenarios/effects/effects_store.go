@@ -301,7 +301,7 @@ var (
 		},
 		NeedActor: true,
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "start", Stored: "start", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "start", Stored: "start", Kind: driver.KindInt}, Doc: "the new tries; from 0 to 5"},
 			{Column: driver.Column{Name: "data", Stored: "data", Kind: driver.KindJSON}},
 			{Column: driver.Column{Name: "names", Stored: "names", Kind: driver.KindSet}},
 			{Column: driver.Column{Name: "others", Stored: "others", Kind: driver.KindSet}},
@@ -339,7 +339,7 @@ var (
 		},
 		Takes: []fsmimpl.Argument{
 			{Column: driver.Column{Name: "left", Stored: "left", Kind: driver.KindString, Optional: true}},
-			{Column: driver.Column{Name: "size", Stored: "size", Kind: driver.KindInt, Optional: true}},
+			{Column: driver.Column{Name: "size", Stored: "size", Kind: driver.KindInt, Optional: true}, Doc: "from 1 to 10"},
 			{Column: driver.Column{Name: "mode", Stored: "mode", Kind: driver.KindEnum, Optional: true, Words: []string{"fast", "slow"}}},
 			{Column: driver.Column{Name: "data", Stored: "data", Kind: driver.KindJSON, Optional: true}},
 		},
@@ -396,8 +396,8 @@ var (
 		},
 		NeedActor: true,
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "name", Stored: "name", Kind: driver.KindString}},
-			{Column: driver.Column{Name: "other", Stored: "other", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "name", Stored: "name", Kind: driver.KindString}, Doc: "what is added to names"},
+			{Column: driver.Column{Name: "other", Stored: "other", Kind: driver.KindString}, Doc: "what is added to others"},
 			{Column: driver.Column{Name: "left", Stored: "left", Kind: driver.KindString}},
 		},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Thing] {
@@ -419,8 +419,8 @@ var (
 			{Input: "limit", Column: "limit"},
 		},
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "gait", Stored: "gait", Kind: driver.KindEnum, Optional: true, Words: []string{"slow", "fast"}}},
-			{Column: driver.Column{Name: "limit", Stored: "limit", Kind: driver.KindInt, Optional: true}},
+			{Column: driver.Column{Name: "gait", Stored: "gait", Kind: driver.KindEnum, Optional: true, Words: []string{"slow", "fast"}}, Doc: "the new pace"},
+			{Column: driver.Column{Name: "limit", Stored: "limit", Kind: driver.KindInt, Optional: true}, Doc: "at least 1"},
 		},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Thing] {
 			var in RestInput
@@ -443,9 +443,9 @@ var (
 			{Input: "limit", Column: "limit"},
 		},
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "gait", Stored: "gait", Kind: driver.KindEnum, Optional: true, Words: []string{"slow", "fast"}}},
-			{Column: driver.Column{Name: "name", Stored: "name", Kind: driver.KindString, Optional: true}},
-			{Column: driver.Column{Name: "limit", Stored: "limit", Kind: driver.KindInt, Optional: true}},
+			{Column: driver.Column{Name: "gait", Stored: "gait", Kind: driver.KindEnum, Optional: true, Words: []string{"slow", "fast"}}, Doc: "the new pace"},
+			{Column: driver.Column{Name: "name", Stored: "name", Kind: driver.KindString, Optional: true}, Doc: "what is added to names"},
+			{Column: driver.Column{Name: "limit", Stored: "limit", Kind: driver.KindInt, Optional: true}, Doc: "at least 1"},
 		},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Thing] {
 			var in DriveInput

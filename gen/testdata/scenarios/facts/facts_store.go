@@ -305,13 +305,13 @@ var (
 		},
 		Takes: []fsmimpl.Argument{
 			{Column: driver.Column{Name: "name", Stored: "name", Kind: driver.KindString}},
-			{Column: driver.Column{Name: "size", Stored: "size", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "size", Stored: "size", Kind: driver.KindInt}, Doc: "from 0 to 100"},
 			{Column: driver.Column{Name: "flag", Stored: "flag", Kind: driver.KindBool}},
 			{Column: driver.Column{Name: "due", Stored: "due", Kind: driver.KindTime}},
 			{Column: driver.Column{Name: "body", Stored: "body", Kind: driver.KindJSON}},
 			{Column: driver.Column{Name: "tags", Stored: "tags", Kind: driver.KindSet}},
 			{Column: driver.Column{Name: "wanted", Stored: "wanted", Kind: driver.KindSet}},
-			{Column: driver.Column{Name: "level", Stored: "level", Kind: driver.KindInt, Optional: true}},
+			{Column: driver.Column{Name: "level", Stored: "level", Kind: driver.KindInt, Optional: true}, Doc: "from -5 to 5"},
 		},
 		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Probe] {
 			var in MakeInput
@@ -415,7 +415,7 @@ var (
 		},
 		Rules: []fsmimpl.Rule{{Name: "times", Text: "due < now, until > now, until != due, due == input.moment, input.moment >= created_at and updated_at <= now"}},
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "moment", Stored: "moment", Kind: driver.KindTime}},
+			{Column: driver.Column{Name: "moment", Stored: "moment", Kind: driver.KindTime}, Doc: "the new until"},
 			{Column: driver.Column{Name: "limit", Stored: "limit", Kind: driver.KindInt}},
 		},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Probe] {

@@ -290,7 +290,7 @@ var (
 		Creates: true,
 		Moves:   []fsmimpl.Move{{To: "ready"}},
 		Feeds:   []fsmimpl.Feed{{Input: "amount", Column: "amount"}},
-		Takes:   []fsmimpl.Argument{{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}}},
+		Takes:   []fsmimpl.Argument{{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}, Doc: "at least 1"}},
 		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Payment] {
 			var in AskInput
 			fsmimpl.Plain(rd, &in.Amount)
@@ -327,7 +327,7 @@ var (
 		GaveUp: func(problem string) fsmimpl.Call[Payment] {
 			return declinedCall(nil, DeclinedInput{Error: problem}, fsm.Call{})
 		},
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "error", Stored: "error", Kind: driver.KindString}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "error", Stored: "error", Kind: driver.KindString}, Doc: "the new problem"}},
 	}
 
 	opCallOff = &fsmimpl.Operation[Payment]{
@@ -388,7 +388,7 @@ var (
 		GaveUp: func(problem string) fsmimpl.Call[Payment] {
 			return notedCall(nil, NotedInput{Error: fsm.Some(problem)}, fsm.Call{})
 		},
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "error", Stored: "error", Kind: driver.KindString, Optional: true}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "error", Stored: "error", Kind: driver.KindString, Optional: true}, Doc: "the new problem"}},
 	}
 )
 

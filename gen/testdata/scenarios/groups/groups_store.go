@@ -389,7 +389,7 @@ var (
 			{Name: "few_ranked", Text: "fewer than rank other records with the same floor are held"},
 		},
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "room", Stored: "room", Kind: driver.KindString, Least: 3, Most: 5}},
+			{Column: driver.Column{Name: "room", Stored: "room", Kind: driver.KindString, Least: 3, Most: 5}, Doc: "3 to 5 characters"},
 			{Column: driver.Column{Name: "floor", Stored: "floor", Kind: driver.KindInt, Optional: true}},
 			{Column: driver.Column{Name: "kind", Stored: "kind", Kind: driver.KindEnum, Words: []string{"desk", "bench"}}},
 			{Column: driver.Column{Name: "rank", Stored: "rank", Kind: driver.KindInt}},

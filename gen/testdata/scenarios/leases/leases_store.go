@@ -261,7 +261,7 @@ var (
 		NeedActor: true,
 		Picks:     true,
 		Order:     []driver.Order{{Column: "created_at"}},
-		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "lease", Stored: "lease", Kind: driver.KindInt}, Length: true}},
+		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "lease", Stored: "lease", Kind: driver.KindInt}, Doc: "from 1s to 1h", Length: true}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in ClaimInput
 			fsmimpl.Duration(rd, &in.Lease)
@@ -276,7 +276,7 @@ var (
 		Feeds:     []fsmimpl.Feed{{Input: "lease", Column: "until"}},
 		NeedActor: true,
 		Rules:     []fsmimpl.Rule{{Name: "mine", Text: "owner == actor"}},
-		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "lease", Stored: "lease", Kind: driver.KindInt}, Length: true}},
+		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "lease", Stored: "lease", Kind: driver.KindInt}, Doc: "from 1s to 1h", Length: true}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
 			var in BeatInput
 			fsmimpl.Duration(rd, &in.Lease)

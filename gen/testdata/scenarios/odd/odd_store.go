@@ -316,8 +316,8 @@ var (
 		Doc:   "*/ makes one /* more",
 		Rules: []fsmimpl.Rule{{Name: "else", Text: "no other record with the same type and nil is case"}},
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "type", Stored: "type", Kind: driver.KindString, Optional: true}},
-			{Column: driver.Column{Name: "func", Stored: "func", Kind: driver.KindInt, Optional: true}},
+			{Column: driver.Column{Name: "type", Stored: "type", Kind: driver.KindString, Optional: true}, Doc: "/* opens a comment"},
+			{Column: driver.Column{Name: "func", Stored: "func", Kind: driver.KindInt, Optional: true}, Doc: "//go:embed nothing; from 1 to 9"},
 			{Column: driver.Column{Name: "len", Stored: "len", Kind: driver.KindBool}},
 			{Column: driver.Column{Name: "nil", Stored: "nil", Kind: driver.KindEnum, Optional: true, Words: []string{"set", "unset"}}},
 			{Column: driver.Column{Name: "req", Stored: "req", Kind: driver.KindSet}},
@@ -374,7 +374,7 @@ var (
 			{Column: driver.Column{Name: "goto", Stored: "goto", Kind: driver.KindJSON}},
 			{Column: driver.Column{Name: "const_", Stored: "const_", Kind: driver.KindTime}},
 			{Column: driver.Column{Name: "iota", Stored: "iota", Kind: driver.KindEnum, Words: []string{"red", "green"}}},
-			{Column: driver.Column{Name: "req", Stored: "req", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "req", Stored: "req", Kind: driver.KindString}, Doc: "what is added to req"},
 		},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Odd] {
 			var in RangeInput

@@ -372,8 +372,8 @@ var (
 			return fsmimpl.EffectKey(j.ID, j.Customer, j.Sum, j.Rush, j.Kind.String())
 		}}},
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "customer", Stored: "customer", Kind: driver.KindString, Least: 1, Most: 40}},
-			{Column: driver.Column{Name: "sum", Stored: "sum", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "customer", Stored: "customer", Kind: driver.KindString, Least: 1, Most: 40}, Doc: "1 to 40 characters"},
+			{Column: driver.Column{Name: "sum", Stored: "sum", Kind: driver.KindInt}, Doc: "not negative"},
 			{Column: driver.Column{Name: "rush", Stored: "rush", Kind: driver.KindBool}},
 			{Column: driver.Column{Name: "kind", Stored: "kind", Kind: driver.KindEnum, Words: []string{"goods", "service"}}},
 			{Column: driver.Column{Name: "due", Stored: "due", Kind: driver.KindTime, Optional: true}},
@@ -429,7 +429,7 @@ var (
 		Then:     "retry",
 		Rules:    []fsmimpl.Rule{{Name: "late", Text: "due <= now"}},
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "why", Stored: "why", Kind: driver.KindString, Least: 3}},
+			{Column: driver.Column{Name: "why", Stored: "why", Kind: driver.KindString, Least: 3}, Doc: "at least 3 characters"},
 			{Column: driver.Column{Name: "backoff", Stored: "backoff", Kind: driver.KindInt, Optional: true}},
 		},
 	}

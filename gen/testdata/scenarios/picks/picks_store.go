@@ -246,7 +246,7 @@ var (
 		},
 		Takes: []fsmimpl.Argument{
 			{Column: driver.Column{Name: "lane", Stored: "lane", Kind: driver.KindEnum, Words: []string{"slow", "quick"}}},
-			{Column: driver.Column{Name: "priority", Stored: "priority", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "priority", Stored: "priority", Kind: driver.KindInt}, Doc: "from 0 to 9"},
 			{Column: driver.Column{Name: "ready_at", Stored: "ready_at", Kind: driver.KindTime, Optional: true}},
 		},
 		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Pick] {

@@ -213,7 +213,7 @@ var (
 		Moves:   []fsmimpl.Move{{To: "idle"}},
 		Feeds:   []fsmimpl.Feed{{Input: "high", Column: "high"}},
 		Rules:   []fsmimpl.Rule{{Name: "some", Text: "input.high >= 2"}},
-		Takes:   []fsmimpl.Argument{{Column: driver.Column{Name: "high", Stored: "high", Kind: driver.KindInt}}},
+		Takes:   []fsmimpl.Argument{{Column: driver.Column{Name: "high", Stored: "high", Kind: driver.KindInt}, Doc: "not negative"}},
 		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Line] {
 			var in BeginInput
 			fsmimpl.Plain(rd, &in.High)

@@ -284,7 +284,7 @@ var (
 		Feeds:     []fsmimpl.Feed{{Input: "amount", Column: "high_cents"}},
 		NeedActor: true,
 		Rules:     []fsmimpl.Rule{{Name: "higher", Text: "input.amount >= high_cents + step_cents"}},
-		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}}},
+		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}, Doc: "the new high_cents; from 1 to 1152921504606846976"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Auction] {
 			var in BidInput
 			fsmimpl.Plain(rd, &in.Amount)

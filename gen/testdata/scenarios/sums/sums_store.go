@@ -255,10 +255,10 @@ var (
 			{Input: "servers", Column: "servers"},
 		},
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "net", Stored: "net", Kind: driver.KindInt}},
-			{Column: driver.Column{Name: "fee", Stored: "fee", Kind: driver.KindInt}},
-			{Column: driver.Column{Name: "tip", Stored: "tip", Kind: driver.KindInt, Optional: true}},
-			{Column: driver.Column{Name: "servers", Stored: "servers", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "net", Stored: "net", Kind: driver.KindInt}, Doc: "from 0 to 1152921504606846976"},
+			{Column: driver.Column{Name: "fee", Stored: "fee", Kind: driver.KindInt}, Doc: "from -100 to 100"},
+			{Column: driver.Column{Name: "tip", Stored: "tip", Kind: driver.KindInt, Optional: true}, Doc: "from -1152921504606846976 to 1152921504606846976"},
+			{Column: driver.Column{Name: "servers", Stored: "servers", Kind: driver.KindInt}, Doc: "from 1 to 9"},
 		},
 		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Payment] {
 			var in PayInput
@@ -276,7 +276,7 @@ var (
 		Moves: []fsmimpl.Move{{From: "open", To: "open"}},
 		Feeds: []fsmimpl.Feed{{Input: "amount", Column: "refunded"}},
 		Rules: []fsmimpl.Rule{{Name: "within_paid", Text: "refunded + input.amount <= paid"}},
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}, Doc: "from 1 to 1152921504606846976"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Payment] {
 			var in RefundInput
 			fsmimpl.Plain(rd, &in.Amount)
@@ -291,8 +291,8 @@ var (
 		Feeds: []fsmimpl.Feed{{Input: "more", Column: "tip"}},
 		Rules: []fsmimpl.Rule{{Name: "tipped", Text: "tip + fee >= input.least - 1"}},
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "least", Stored: "least", Kind: driver.KindInt}},
-			{Column: driver.Column{Name: "more", Stored: "more", Kind: driver.KindInt, Optional: true}},
+			{Column: driver.Column{Name: "least", Stored: "least", Kind: driver.KindInt}, Doc: "from -1152921504606846976 to 1152921504606846976"},
+			{Column: driver.Column{Name: "more", Stored: "more", Kind: driver.KindInt, Optional: true}, Doc: "from -1152921504606846976 to 1152921504606846976"},
 		},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Payment] {
 			var in TipMoreInput
@@ -308,7 +308,7 @@ var (
 		Moves: []fsmimpl.Move{{From: "open", To: "open"}},
 		Feeds: []fsmimpl.Feed{{Input: "least", Column: "tip"}},
 		Rules: []fsmimpl.Rule{{Name: "not_tipped", Text: "fee + tip != input.least"}},
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "least", Stored: "least", Kind: driver.KindInt}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "least", Stored: "least", Kind: driver.KindInt}, Doc: "the new tip; from -1152921504606846976 to 1152921504606846976"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Payment] {
 			var in AskInput
 			fsmimpl.Plain(rd, &in.Least)

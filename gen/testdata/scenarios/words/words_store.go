@@ -264,7 +264,7 @@ var (
 		Creates: true,
 		Moves:   []fsmimpl.Move{{To: "new"}},
 		Feeds:   []fsmimpl.Feed{{Input: "priority", Column: "urgency"}},
-		Takes:   []fsmimpl.Argument{{Column: driver.Column{Name: "priority", Stored: "priority", Kind: driver.KindEnum, Words: []string{"low", "normal", "high"}}}},
+		Takes:   []fsmimpl.Argument{{Column: driver.Column{Name: "priority", Stored: "priority", Kind: driver.KindEnum, Words: []string{"low", "normal", "high"}}, Doc: "how soon it must be looked at"}},
 		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Ticket] {
 			var in CreateInput
 			fsmimpl.Word(rd, &in.Priority)
@@ -277,7 +277,7 @@ var (
 		From:  []string{"new"},
 		Moves: []fsmimpl.Move{{From: "new", To: "new"}},
 		Feeds: []fsmimpl.Feed{{Input: "to", Column: "urgency"}},
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "to", Stored: "to", Kind: driver.KindEnum, Words: []string{"low", "high"}}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "to", Stored: "to", Kind: driver.KindEnum, Words: []string{"low", "high"}}, Doc: "how soon it must be looked at"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Ticket] {
 			var in RankInput
 			fsmimpl.Word(rd, &in.To)
@@ -307,7 +307,7 @@ var (
 		From:  []string{"new"},
 		Moves: []fsmimpl.Move{{From: "new", To: "new"}},
 		Feeds: []fsmimpl.Feed{{Input: "guess", Column: "verdict"}},
-		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "guess", Stored: "guess", Kind: driver.KindEnum, Optional: true, Words: []string{"fixed", "rejected"}}}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "guess", Stored: "guess", Kind: driver.KindEnum, Optional: true, Words: []string{"fixed", "rejected"}}, Doc: "the new verdict"}},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Ticket] {
 			var in GuessInput
 			fsmimpl.WordOptional(rd, &in.Guess)

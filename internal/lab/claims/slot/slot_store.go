@@ -297,8 +297,8 @@ var (
 		Takes: []fsmimpl.Argument{
 			{Column: driver.Column{Name: "lane", Stored: "lane", Kind: driver.KindString, Optional: true}},
 			{Column: driver.Column{Name: "key", Stored: "key", Kind: driver.KindString, Optional: true}},
-			{Column: driver.Column{Name: "rank", Stored: "rank", Kind: driver.KindInt}},
-			{Column: driver.Column{Name: "floor", Stored: "floor", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "rank", Stored: "rank", Kind: driver.KindInt}, Doc: "from 0 to 9"},
+			{Column: driver.Column{Name: "floor", Stored: "floor", Kind: driver.KindInt}, Doc: "from 0 to 9"},
 			{Column: driver.Column{Name: "ready_at", Stored: "ready_at", Kind: driver.KindTime, Optional: true}},
 			{Column: driver.Column{Name: "blocked", Stored: "blocked", Kind: driver.KindBool}},
 		},
@@ -329,8 +329,8 @@ var (
 		Takes: []fsmimpl.Argument{
 			{Column: driver.Column{Name: "lane", Stored: "lane", Kind: driver.KindString, Optional: true}},
 			{Column: driver.Column{Name: "key", Stored: "key", Kind: driver.KindString, Optional: true}},
-			{Column: driver.Column{Name: "rank", Stored: "rank", Kind: driver.KindInt}},
-			{Column: driver.Column{Name: "floor", Stored: "floor", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "rank", Stored: "rank", Kind: driver.KindInt}, Doc: "from 0 to 9"},
+			{Column: driver.Column{Name: "floor", Stored: "floor", Kind: driver.KindInt}, Doc: "from 0 to 9"},
 			{Column: driver.Column{Name: "ready_at", Stored: "ready_at", Kind: driver.KindTime, Optional: true}},
 			{Column: driver.Column{Name: "blocked", Stored: "blocked", Kind: driver.KindBool}},
 		},

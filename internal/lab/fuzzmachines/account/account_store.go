@@ -280,9 +280,9 @@ var (
 			{Name: "stays_within", Text: "input.available_after <= input.balance_after"},
 		},
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}},
-			{Column: driver.Column{Name: "balance_after", Stored: "balance_after", Kind: driver.KindInt}},
-			{Column: driver.Column{Name: "available_after", Stored: "available_after", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}, Doc: "at least 1"},
+			{Column: driver.Column{Name: "balance_after", Stored: "balance_after", Kind: driver.KindInt}, Doc: "the new balance; not negative"},
+			{Column: driver.Column{Name: "available_after", Stored: "available_after", Kind: driver.KindInt}, Doc: "the new available; not negative"},
 		},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Account] {
 			var in CreditInput
@@ -303,8 +303,8 @@ var (
 			{Name: "available_falls", Text: "input.available_after < available"},
 		},
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}},
-			{Column: driver.Column{Name: "available_after", Stored: "available_after", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}, Doc: "at least 1"},
+			{Column: driver.Column{Name: "available_after", Stored: "available_after", Kind: driver.KindInt}, Doc: "the new available; not negative"},
 		},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Account] {
 			var in ReserveInput
@@ -325,9 +325,9 @@ var (
 			{Name: "stays_within", Text: "input.available_after <= input.balance_after"},
 		},
 		Takes: []fsmimpl.Argument{
-			{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}},
-			{Column: driver.Column{Name: "balance_after", Stored: "balance_after", Kind: driver.KindInt}},
-			{Column: driver.Column{Name: "available_after", Stored: "available_after", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}, Doc: "at least 1"},
+			{Column: driver.Column{Name: "balance_after", Stored: "balance_after", Kind: driver.KindInt}, Doc: "the new balance; not negative"},
+			{Column: driver.Column{Name: "available_after", Stored: "available_after", Kind: driver.KindInt}, Doc: "the new available; not negative"},
 		},
 		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Account] {
 			var in PostInput
