@@ -48,6 +48,7 @@ type Telemetry struct {
 	skew, lag                metric.Float64Gauge
 	steps, replays, happened metric.Int64Counter
 	working, stuck           metric.Int64UpDownCounter
+	gauges                   *gauges
 }
 
 // Option sets where spans and metrics go.
@@ -110,7 +111,9 @@ func New(opts ...Option) (*Telemetry, error) {
 		metric.WithDescription("Age of the oldest committed event that Log and Watch hold back."))
 	errs = append(errs, err)
 	t.found, err = meter.Int64Gauge("fsm.audit.findings", metric.WithUnit("{finding}"), metric.WithDescription("Findings of the last audit."))
-	if err := errors.Join(append(errs, err)...); err != nil {
+	errs = append(errs, err)
+	t.gauges = newGauges(meter, &errs)
+	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("fsmotel: make the instruments: %w", err)
 	}
 	return t, nil
