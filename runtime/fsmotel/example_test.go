@@ -61,7 +61,8 @@ func ExampleMeasure() {
 	now = now.Add(90 * time.Second)
 
 	answer := httptest.NewRecorder()
-	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, "/metrics", nil))
+	request := httptest.NewRequestWithContext(ctx, http.MethodGet, "/metrics", nil)
+	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(answer, request)
 	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
 		for _, name := range []string{"fsm_records", "fsm_oldest", "fsm_overdue", "fsm_store", "fsm_transitions"} {
 			if strings.HasPrefix(lines.Text(), name) {
