@@ -153,7 +153,9 @@ func TestSweepEndsWithItsContext(t *testing.T) {
 	if err != nil && strings.Count(err.Error(), context.Canceled.Error()) != 1 {
 		t.Errorf("got %v, want one error", err)
 	}
-	store.view = func(driver.Table, context.Context, func(driver.Reader) error) error { return errors.New("the server is away") }
+	store.view = func(driver.Table, context.Context, func(driver.Reader) error) error {
+		return errors.New("the server is away")
+	}
 	if _, err := m.Sweep(t.Context()); err == nil {
 		t.Error("a sweep without a server succeeded")
 	}

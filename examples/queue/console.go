@@ -13,7 +13,7 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/console"
 )
 
-// serve shows the machine at an address until the context ends; wait returns then. Everybody who reaches the
+// serve shows the machine at an address, beside its probes, until the context ends; wait returns then. Everybody who reaches the
 // address may look: a program that others reach says in Who who they are.
 func serve(ctx context.Context, address string, jobs *lifecycle.Machine, out io.Writer) (wait func() error, err error) {
 	h, err := console.New(console.Options{
@@ -28,7 +28,7 @@ func serve(ctx context.Context, address string, jobs *lifecycle.Machine, out io.
 		return nil, err
 	}
 	fmt.Fprintf(out, "The console is at http://%s/ until you press Ctrl-C.\n", l.Addr())
-	s := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	s := &http.Server{Handler: withProbes(h, jobs), ReadHeaderTimeout: 5 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
 	context.AfterFunc(ctx, func() { _ = s.Close() }) // pages that are open hold connections
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(l) }()

@@ -1,4 +1,4 @@
-// Package health answers the probes of whoever runs a program: whether its process lives, and whether its machines
+// Package health answers probes of a program: whether its process lives, and whether its machines
 // can serve. An answer is a short JSON document that holds no text of a database, no address and no value.
 package health
 

@@ -26,6 +26,7 @@ var rules = map[string]struct {
 	"runtime/fsmimpl":          {own: []string{"runtime/driver"}},
 	"runtime/audit":            {own: []string{"runtime", "runtime/driver", "runtime/fsmimpl", "runtime/internal/call", "runtime/internal/inspect"}},
 	"runtime/console":          {own: []string{"runtime", "runtime/audit", "runtime/driver", "runtime/fsmimpl", "runtime/internal/rows"}},
+	"runtime/fsmslog":          {own: []string{"runtime"}},
 	"runtime/figures":          {own: []string{"runtime", "runtime/audit", "runtime/driver", "runtime/fsmimpl"}},
 	"runtime/health":           {own: []string{"runtime", "runtime/audit", "runtime/driver"}},
 	"runtime/worker":           {own: []string{"runtime", "runtime/driver", "runtime/fsmimpl", "runtime/internal/call"}},

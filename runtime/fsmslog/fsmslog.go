@@ -1,46 +1,49 @@
-package fsm
+// Package fsmslog writes the transitions of machines to a log of log/slog.
+//
+//	m, err := lifecycle.Open(ctx, store, fsm.WithObserver(fsmslog.Observer(slog.Default(), fsmslog.Options{})))
+//
+// Each event is one record at Info: "transition", or "recorded" for a call that was only recorded, with machine, id,
+// operation, event, from, to, rev, actor, reason, request_id and duration; states, operations and events in their stored
+// words. A call that was known is "replayed". A refusal is at Debug, with its code. A fault ([fsm.Observation.Fault]) is at
+// Error with its text, and an effect that failed is at Warn: mostly it is tried again. No input and no field is
+// written; the text of a fault is that of the database or of the effect.
+//
+// What the handler does not take at its level costs nothing but that question.
+package fsmslog
 
 import (
 	"context"
 	"errors"
 	"log/slog"
 	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
 )
 
-// LogOptions say what an observer of Logged leaves out.
-type LogOptions struct {
+// Options say what the records leave out.
+type Options struct {
 	NoActor  bool // who made a call
 	NoReason bool // and why
 }
 
-// Logged returns an Observer that writes to a log, for [WithObserver]:
-//
-//	m, err := lifecycle.Open(ctx, store, fsm.WithObserver(fsm.Logged(slog.Default(), fsm.LogOptions{})))
-//
-// Each event is one record at Info: "transition", or "recorded" for a call that was only recorded, with machine, id,
-// operation, event, from, to, rev, actor, reason, request_id and duration; states, operations and events in their stored
-// words. A call that was known is "replayed". A refusal is at Debug, with its code. A fault (see [Observation.Fault]) is
-// at Error with its text, and an effect that failed is at Warn: it is tried again. No input and no field is written;
-// the text of a fault is that of the database or of the effect.
-//
-// What the handler does not take at its level costs nothing but that question.
-func Logged(l *slog.Logger, o LogOptions) Observer {
-	return func(ctx context.Context, c Observed) (context.Context, func(Observation)) {
+// Observer returns what [fsm.WithObserver] takes, for any machine.
+func Observer(l *slog.Logger, o Options) fsm.Observer {
+	return func(ctx context.Context, c fsm.Observed) (context.Context, func(fsm.Observation)) {
 		if c.Clock || c.Log || c.Audit || !l.Enabled(ctx, slog.LevelError) {
 			return ctx, nil
 		}
 		call, began := c, time.Now() // the copy goes to the heap, and only here
-		return ctx, func(end Observation) { logged(ctx, l, o, &call, &end, began) }
+		return ctx, func(end fsm.Observation) { logged(ctx, l, o, &call, &end, began) }
 	}
 }
 
 // logged writes how a call ended.
-func logged(ctx context.Context, l *slog.Logger, o LogOptions, c *Observed, end *Observation, began time.Time) {
+func logged(ctx context.Context, l *slog.Logger, o Options, c *fsm.Observed, end *fsm.Observation, began time.Time) {
 	level, text := slog.LevelInfo, ""
 	switch {
 	case end.Err != nil && c.Effect != "":
 		level, text = slog.LevelWarn, "effect failed"
-	case errors.Is(end.Err, context.Canceled) && !errors.Is(end.Err, ErrAmbiguous):
+	case errors.Is(end.Err, context.Canceled) && !errors.Is(end.Err, fsm.ErrAmbiguous):
 		level, text = slog.LevelDebug, "cancelled"
 	case end.Err != nil && end.Fault():
 		level, text = slog.LevelError, "fault"

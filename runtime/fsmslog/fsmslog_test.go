@@ -1,4 +1,4 @@
-package fsm_test
+package fsmslog_test
 
 import (
 	"bytes"
@@ -13,6 +13,8 @@ import (
 	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+	"github.com/fsmgen/fsmgen/runtime/fsmslog"
+	"github.com/fsmgen/fsmgen/runtime/memstore"
 )
 
 // shorter leaves out what each line has: it stands for " machine=parcel" and " duration=some".
@@ -39,18 +41,22 @@ func logLines(level slog.Level) (*slog.Logger, func() []string) {
 }
 
 // Each event is a line, refusals are quiet, faults are loud, and no value of a record or of a call stands there.
-func TestLogged(t *testing.T) {
+func TestObserver(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	broke := func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error {
 		return errors.New("no money")
 	}
+	effects := map[string]fsmimpl.EffectFunc[storetest.Parcel]{"charge": broke, "carry": broke, "notify": broke}
+	meta := func(request string) storetest.Meta {
+		return storetest.Meta{RequestID: request, Actor: "ann", Reason: "why"}
+	}
 	for _, c := range []struct {
 		level slog.Level
-		o     fsm.LogOptions
+		o     fsmslog.Options
 		want  []string
 	}{
-		{slog.LevelDebug, fsm.LogOptions{}, []string{
+		{slog.LevelDebug, fsmslog.Options{}, []string{
 			`INFO transition: id=p1 operation=register register from="" to=waiting rev=1 actor=ann reason=why request_id=c1.`,
 			`INFO replayed: operation=register id=p1 request_id=c1 calls=1.`,
 			`DEBUG refused: operation=send id=p1 actor=ann request_id=s1 code=wrong_state.`,
@@ -59,27 +65,29 @@ func TestLogged(t *testing.T) {
 			`INFO recorded: id=p1 operation=verify verify from=waiting to=waiting rev=1 actor=ann reason=why guard=same_weight request_id=n1.`,
 			`DEBUG cancelled: operation=bill id=p1 actor=ann request_id=b2 code=error.`,
 		}},
-		{slog.LevelInfo, fsm.LogOptions{NoActor: true, NoReason: true}, []string{
+		{slog.LevelInfo, fsmslog.Options{NoActor: true, NoReason: true}, []string{
 			`INFO transition: id=p1 operation=register register from="" to=waiting rev=1 request_id=c1.`,
 			`INFO replayed: operation=register id=p1 request_id=c1 calls=1.`,
 			`WARN "effect failed": operation=bill effect=charge id=p1 request_id=a code=error error="no money".`,
 			`ERROR fault: operation=bill id=p1 request_id=b1 code=effect error="effect charge (key \"a\"): no money".`,
 			`INFO recorded: id=p1 operation=verify verify from=waiting to=waiting rev=1 guard=same_weight request_id=n1.`,
 		}},
-		{slog.LevelError + 1, fsm.LogOptions{}, []string{""}},
+		{slog.LevelError + 1, fsmslog.Options{}, []string{""}},
 	} {
 		l, lines := logLines(c.level)
-		store, schema := newStore(), storetest.Schema()
+		store, schema := memstore.New(), storetest.Schema()
 		if err := fsmimpl.Migrate(ctx, store, schema); err != nil {
 			t.Fatal(err)
 		}
-		m, err := fsm.NewMachine(ctx, store, storetest.Descriptor(schema), effects(broke),
-			fsm.WithObserver(fsm.Logged(l, c.o)))
+		m, err := fsm.NewMachine(ctx, store, storetest.Descriptor(schema), effects,
+			fsm.WithObserver(fsmslog.Observer(l, c.o)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
-			must(t)(m.Create(ctx, storetest.Register(meta("c1"), in("p1"))))
+			if _, err := m.Create(ctx, storetest.Register(meta("c1"), storetest.RegisterInput{ID: "p1", Lane: "a"})); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if _, err := m.Apply(ctx, fsm.Ref{ID: "p1"}, storetest.Send(meta("s1"))); !errors.Is(err, fsm.ErrWrongState) {
 			t.Fatal(err)
@@ -102,8 +110,8 @@ func TestLogged(t *testing.T) {
 }
 
 // A handler that takes nothing is asked, and nothing else happens.
-func TestLoggedCostsNothing(t *testing.T) {
-	o := fsm.Logged(slog.New(slog.DiscardHandler), fsm.LogOptions{})
+func TestCostsNothing(t *testing.T) {
+	o := fsmslog.Observer(slog.New(slog.DiscardHandler), fsmslog.Options{})
 	ctx, call := t.Context(), fsm.Observed{Machine: "m", Operation: "op", Calls: 1}
 	if n := testing.AllocsPerRun(100, func() {
 		if _, end := o(ctx, call); end != nil {
