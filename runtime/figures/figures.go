@@ -168,7 +168,7 @@ func (m *Machine) Read(ctx context.Context, o Options) (*Figures, error) {
 
 // questions are asked one after the other, until the store fails or their time is over.
 type questions struct {
-	ctx      context.Context //nolint:containedctx // of one Read
+	ctx      context.Context
 	table    driver.Table
 	each     time.Duration
 	answered bool  // one was
