@@ -16,7 +16,8 @@ type Facts struct {
 	Operations []OperationFact // in the order of the specification
 	Parkings   []ParkFact
 	Worked     []WorkedFact
-	NoOutbox   bool // none asks for an effect outside of its transaction
+	Errors     map[string]ErrorFact // by name
+	NoOutbox   bool                 // none asks for an effect outside of its transaction
 }
 
 // UniqueFact is a rule that no two records in the states have the same values in
@@ -53,6 +54,50 @@ type OperationFact struct {
 	Leaves    bool          // a move ends in another state
 	Stays     bool          // a move ends in the state that it starts in
 	Sets      []int         // indexes of the fields that it may change
+	Rules     []RuleFact    // its guards, in the order in which they are asked
+	Call      CallFact
+}
+
+// RuleFact is a guard as people read it: its name, and what must hold. A refusal tells the
+// values of what it was told of.
+type RuleFact struct {
+	Name, Text string
+	Told       []spec.Term
+}
+
+// CallFact is what the engine is told of the calls of an operation.
+type CallFact struct {
+	NeedActor bool
+	Followed  bool            // the engine itself makes calls of it, without inputs
+	Branches  []*spec.Branch  // of those that ask for something: a step says by its number which it took, from 1
+	Loose     map[string]bool // inputs that a retry may compute anew
+	Locked    bool            // what it counts is locked
+	Dedupe    string          // the unique rule that finds an existing record
+	Order     []spec.Order    // of `next`
+	Where     []WhereFact     // what `next` asks the store for
+	Complete  bool            // the store decides all of `where`
+	Parking   int             // its number among Parkings, from 1; 0: none
+	Own       []*spec.Fact    // what a record says of that itself
+}
+
+// WhereFact is a comparison of a column with a value of the call, or with the time at which the store looks.
+type WhereFact struct {
+	Op    spec.FactOp
+	Field *spec.Field
+	Value spec.Term
+	Now   bool
+}
+
+// ErrorFact is one of the machine's own errors.
+type ErrorFact struct{ Name, Text, message string }
+
+// Beside is what a refusal by the error says besides its text, where a guard or a rule has a
+// message of its own.
+func (e ErrorFact) Beside(message string) string {
+	if phrase(message) == phrase(e.message) {
+		return ""
+	}
+	return phrase(message)
 }
 
 // Move is one way from a state to a state. From is nil for a creation.
@@ -81,7 +126,7 @@ func FactsOf(m *spec.Machine) Facts {
 		f.Worked = append(f.Worked, c.WorkedFact)
 	}
 	for _, o := range m.Operations {
-		fact := OperationFact{Operation: o, Recorded: recordedIn(m, o)}
+		fact := OperationFact{Operation: o, Recorded: recordedIn(m, o), Rules: rulesOf(o), Call: callFact(m, o)}
 		for _, mv := range movesOf(o) {
 			fact.Moves = append(fact.Moves, Move{mv.from, mv.to})
 			fact.Leaves = fact.Leaves || mv.from != nil && mv.from != mv.to
@@ -94,6 +139,40 @@ func FactsOf(m *spec.Machine) Facts {
 		}
 		f.Operations = append(f.Operations, fact)
 	}
+	n := &names{byError: map[string]*sentinel{}}
+	n.collectErrors(m)
+	f.Errors = map[string]ErrorFact{}
+	for _, e := range n.errors {
+		f.Errors[e.Name] = ErrorFact{e.Name, e.text(), e.Message}
+	}
 	f.NoOutbox = !slices.ContainsFunc(m.Operations, func(o *spec.Operation) bool { return o.MayAsk(false) })
+	return f
+}
+
+// callFact is what the engine is told of the calls of an operation.
+func callFact(m *spec.Machine, o *spec.Operation) CallFact {
+	f := CallFact{
+		NeedActor: needsActor(o), Followed: (&store{m: m}).engineCalls(o), Branches: asking(o),
+		Loose: map[string]bool{}, Locked: countsLocked(m, o),
+	}
+	for _, in := range o.Inputs {
+		f.Loose[in.Name] = loose(m, o, in)
+	}
+	if o.DedupeBy != nil {
+		f.Dedupe = dedupeRule(o)
+	}
+	if o.Next == nil {
+		return f
+	}
+	var list []asked
+	f.Order = pickOrder(o)
+	list, f.Complete = asks(o)
+	for _, a := range list {
+		f.Where = append(f.Where, WhereFact{a.op, a.field, a.value, a.now})
+	}
+	if p := parkingOf(m, o); p != nil {
+		f.Parking = slices.IndexFunc(parkings(m), func(x *parking) bool { return x.op == o }) + 1
+		f.Own = p.own
+	}
 	return f
 }

@@ -92,6 +92,7 @@ func (s *store) operation(g *jen.Group, o *spec.Operation) error {
 			jen.Return(raw("%s(nil, %s)", c.Call, callArgs(o, c, `""`, in, "fsm.Call{}"))),
 		))
 	}
+	s.named(o, pair)
 	fields = append(fields, jen.Line())
 	g.Id(c.Desc).Op("=").Add(raw("&fsmimpl.Operation[%s]", s.n.Record)).Values(fields...)
 	return nil

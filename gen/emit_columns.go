@@ -46,23 +46,28 @@ func (s *store) decode(f *jen.File) {
 		g.Add(raw("rd := fsmimpl.Read(schema, r)"))
 		g.Add(raw("rd.State(&j.State)"))
 		for _, x := range s.m.Fields {
-			read := "Plain"
-			switch x.Type.Kind {
-			case spec.KindEnum:
-				read = "Word"
-			case spec.KindJSON, spec.KindSet:
-				read = "Scan"
-			case spec.KindDuration:
-				read = "Duration"
-			}
-			if isOptional(x.Type) {
-				read += "Optional"
-			}
-			g.Add(raw("fsmimpl.%s(rd, &j.%s)", read, s.n.field(x)))
+			g.Add(raw("fsmimpl.%s(rd, &j.%s)", reader(x.Type), s.n.field(x)))
 		}
 		g.If(raw("err := rd.Err()"), raw("err != nil")).Block(jen.Return(raw(s.n.Record + "{}, err")))
 		g.Return(raw("j"), jen.Nil())
 	})
+}
+
+// reader names the function of the runtime that reads a value of the type.
+func reader(t spec.Type) string {
+	read := "Plain"
+	switch t.Kind {
+	case spec.KindEnum:
+		read = "Word"
+	case spec.KindJSON, spec.KindSet:
+		read = "Scan"
+	case spec.KindDuration:
+		read = "Duration"
+	}
+	if isOptional(t) {
+		read += "Optional"
+	}
+	return read
 }
 
 // stepFunction adds the bridge from a pure method to the engine.
@@ -87,6 +92,10 @@ func (s *store) schema(f *jen.File) {
 		f.Line()
 		f.Add(jen.Comment(fmt.Sprintf("//go:embed %s.%s.sql", s.m.Name, dialect)).Line()).
 			Var().Id(dialect + "SQL").String()
+	}
+	if pictured(s.m) {
+		f.Line()
+		f.Add(jen.Comment(fmt.Sprintf("//go:embed %s.svg", s.m.Name)).Line()).Var().Id("pictureSVG").String()
 	}
 	f.Line()
 	f.Add(doc("schema describes the machine to a store.")).
@@ -187,20 +196,25 @@ func columnInfo(f *spec.Field) string {
 	if f.Default != nil {
 		text += ", Default: " + defaultColumn(f)
 	}
-	if f.Type.Kind == spec.KindEnum {
+	return text + valuesInfo(f.Type) + "}"
+}
+
+// valuesInfo is what bounds the values of a column: its words, or the lengths of its texts.
+func valuesInfo(t spec.Type) (text string) {
+	if t.Kind == spec.KindEnum {
 		var stored []string
-		for _, v := range f.Type.Values {
+		for _, v := range t.Values {
 			stored = append(stored, v.Stored())
 		}
 		text += ", Words: " + stringsExpr(stored)
 	}
-	if f.Type.HasLength() {
-		text += fmt.Sprintf(", Least: %d", *f.Type.Min)
-		if f.Type.Max != nil {
-			text += fmt.Sprintf(", Most: %d", *f.Type.Max)
+	if t.HasLength() {
+		text += fmt.Sprintf(", Least: %d", *t.Min)
+		if t.Max != nil {
+			text += fmt.Sprintf(", Most: %d", *t.Max)
 		}
 	}
-	return text + "}"
+	return text
 }
 
 func stateInfo(s *spec.State) string {

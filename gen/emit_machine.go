@@ -321,6 +321,7 @@ func (s *store) running(f *jen.File) {
 		Func().Params(raw("m *Machine")).Id(s.method("Core")).Params().Add(raw("*fsm.Machine[%s]", s.n.Record)).Block(
 		jen.Return(raw("m.core")),
 	)
+	s.picture(f)
 }
 
 // probe adds the list of what an audit asks about records.

@@ -142,29 +142,46 @@ func toldFacts(r *spec.Requirement) []*spec.Fact {
 }
 
 // toldBy are the names of what guardValues tells, in their order.
-func toldBy(r *spec.Requirement) []string {
-	var names []string
-	add := func(name string, t spec.Type) {
-		if told(t) && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
+func toldBy(r *spec.Requirement) (names []string) {
 	if r.Guard.Peers != nil {
-		add("others", spec.Type{})
+		names = append(names, "others")
 	}
+	for _, t := range toldTerms(r) {
+		names = append(names, ToldAs(t))
+	}
+	return names
+}
+
+// toldTerms are the terms whose values a refusal tells, in their order.
+func toldTerms(r *spec.Requirement) (list []spec.Term) {
 	for _, f := range toldFacts(r) {
 		for _, t := range f.Names() {
+			var typ spec.Type
 			switch {
 			case t.Field != nil:
-				add(t.Field.Name, t.Field.Type)
+				typ = t.Field.Type
 			case t.Kind == spec.TermInput:
-				add("input."+t.Input.Name, t.Input.Type)
-			case t.Kind == spec.TermActor, t.Kind == spec.TermNow:
-				add(t.Text, spec.Type{})
+				typ = t.Input.Type
+			case t.Kind != spec.TermActor && t.Kind != spec.TermNow:
+				continue
+			}
+			if told(typ) && !slices.ContainsFunc(list, func(x spec.Term) bool { return ToldAs(x) == ToldAs(t) }) {
+				list = append(list, t)
 			}
 		}
 	}
-	return names
+	return list
+}
+
+// ToldAs is the name under which a refusal tells the value of a term.
+func ToldAs(t spec.Term) string {
+	switch {
+	case t.Field != nil:
+		return t.Field.Name
+	case t.Kind == spec.TermInput:
+		return "input." + t.Input.Name
+	}
+	return t.Text
 }
 
 // told reports whether values of the type are told in a refusal: none that may be long.

@@ -49,7 +49,7 @@ func (s *schemaText) recordTable() {
 	}
 	for _, p := range parkings(s.m) {
 		items = append(items, tableItem{comment: "null: " + p.op.Name + " looks at it; else not before that time, or not before others make room",
-			text: quoteName(p.column(s.d.maxName)) + " " + s.d.integer})
+			text: quoteName(p.column()) + " " + s.d.integer})
 	}
 	items = append(items, tableItem{comment: "that of the record's last event, for the engine alone; 0: the log has it",
 		text: quoteName(chainColumn) + " " + s.d.integer + " NOT NULL DEFAULT 0"})

@@ -114,6 +114,7 @@ var emitters = []emitter{
 	{".postgres.sql", func(m *spec.Machine, _ *names, opt Options) ([]byte, error) {
 		return postgresSchema(m, opt.Enforce), nil
 	}, durable},
+	{".svg", pictureFile, durable},
 	{".mmd", func(m *spec.Machine, _ *names, _ Options) ([]byte, error) { return Mermaid(m), nil }, anyPackage},
 }
 

@@ -117,6 +117,7 @@ func TestOutput(t *testing.T) {
 	headers := map[string]*regexp.Regexp{
 		".go":  regexp.MustCompile(`\A// Code generated .* DO NOT EDIT\.\n\n`),
 		".sql": regexp.MustCompile(`\A-- Code generated .* DO NOT EDIT\.\n`),
+		".svg": regexp.MustCompile(`(?m)^<!-- Code generated .* DO NOT EDIT\. -->$`),
 		".mmd": regexp.MustCompile(`(?m)^%% Code generated .* DO NOT EDIT\.$`),
 	}
 	here, err := os.Getwd()
@@ -145,7 +146,7 @@ func TestOutput(t *testing.T) {
 					}
 				}
 			}
-			want := []string{"_fsm.go", "_store.go", "_held.go", "_fsm_test.go", ".sqlite.sql", ".postgres.sql", ".mmd"}
+			want := []string{"_fsm.go", "_store.go", "_held.go", "_fsm_test.go", ".sqlite.sql", ".postgres.sql", ".svg", ".mmd"}
 			if slices.Contains(withoutHandles, m.Name) {
 				want = slices.Delete(want, 2, 3)
 			}

@@ -104,11 +104,15 @@ func parkings(m *spec.Machine) []*parking {
 	return all
 }
 
+// maxColumn is how long the name of the column is at most, in every dialect: the runtime knows
+// one name.
+const maxColumn = 63
+
 // column returns the name of the column; no field can have it.
-func (p *parking) column(most int) string { return cutName("_parked_"+p.op.Stored(), most) }
+func (p *parking) column() string { return cutName("_parked_"+p.op.Stored(), maxColumn) }
 
 // note returns the name of what tells that a group may have room.
-func (p *parking) note(i int) string { return p.column(63) + ":" + p.rules[i].name }
+func (p *parking) note(i int) string { return p.column() + ":" + p.rules[i].name }
 
 // ParkFact is what a pick parks for.
 type ParkFact struct {
@@ -134,7 +138,7 @@ type ParkRuleFact struct {
 
 // fact tells it to who opens the machine.
 func (p *parking) fact() ParkFact {
-	f := ParkFact{Operation: p.op, Column: p.column(63)}
+	f := ParkFact{Operation: p.op, Column: p.column()}
 	for _, a := range p.due {
 		f.Due = append(f.Due, DueFact{a.field, a.op})
 	}
@@ -199,7 +203,7 @@ func (s *schemaText) moved() string {
 func (p *parking) leaves(s *schemaText, i int, update bool) string {
 	r := &p.rules[i]
 	text := "(" + inStates(`OLD."state"`, r.states) + " OR " + inStates(`OLD."state"`, refStates(p.op.From)) +
-		" AND OLD." + quoteName(p.column(s.d.maxName)) + " IS NULL)"
+		" AND OLD." + quoteName(p.column()) + " IS NULL)"
 	stays := []string{inStates(`NEW."state"`, r.states)}
 	for _, f := range r.fields {
 		text += " AND OLD." + column(f) + " IS NOT NULL"
@@ -216,7 +220,7 @@ func (p *parking) leaves(s *schemaText, i int, update bool) string {
 // that moves, and has committed. A snapshot of a whole transaction may be older.
 func (p *parking) leaveNote(s *schemaText, i int) string {
 	values := []string{`OLD."id"`, `OLD."rev"`}
-	waits := fmt.Sprintf("r.%s = -%d", quoteName(p.column(s.d.maxName)), i+1)
+	waits := fmt.Sprintf("r.%s = -%d", quoteName(p.column()), i+1)
 	for _, f := range p.rules[i].fields {
 		values = append(values, s.d.plain(&f.Type, "OLD."+column(f)))
 		waits += fmt.Sprintf(" AND r.%s = OLD.%[1]s", column(f))
@@ -230,7 +234,7 @@ func (s *schemaText) sqliteParking(all []*parking) {
 	t := s.table("")
 	var set, parked []string
 	for _, p := range all {
-		col := quoteName(p.column(0))
+		col := quoteName(p.column())
 		set, parked = append(set, col+" = NULL"), append(parked, "OLD."+col+" IS NOT NULL")
 	}
 	write := func(event, when, statement string, name ...string) {
@@ -256,7 +260,7 @@ func (s *schemaText) postgresParking(all []*parking) {
 			moved = append(moved, ifThen("    ", p.leaves(s, i, true), p.leaveNote(s, i))...)
 			gone = append(gone, ifThen("", p.leaves(s, i, false), p.leaveNote(s, i))...)
 		}
-		cleared = append(cleared, "    NEW."+quoteName(p.column(s.d.maxName))+" := NULL;")
+		cleared = append(cleared, "    NEW."+quoteName(p.column())+" := NULL;")
 	}
 	body := slices.Concat([]string{"IF TG_OP = 'UPDATE' THEN"}, moved, cleared,
 		[]string{"    RETURN NEW;", "END IF;"}, gone, []string{"RETURN OLD;"})
@@ -272,7 +276,7 @@ func (s *schemaText) postgresParking(all []*parking) {
 // parkingIndexes writes the indexes of a pick: what it looks at, what time shows
 // again, and who waits for a group.
 func (s *schemaText) parkingIndexes(p *parking, l *lookup, keys []string) {
-	t, col := s.table(""), quoteName(p.column(s.d.maxName))
+	t, col := s.table(""), quoteName(p.column())
 	states := s.among(l.states)
 	write := func(keys []string, where string, name ...string) {
 		s.line("CREATE INDEX IF NOT EXISTS %s ON %s (%s) WHERE %s;", s.object(name...), t, strings.Join(keys, ", "), where)

@@ -31,8 +31,8 @@ func TestTestSizes(t *testing.T) {
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	for file, most := range map[string]struct{ lines, names int }{
-		"../specs/lifecycle.yaml":                 {950, 85},
-		"../examples/machines/taskinstance.yaml":  {1940, 200},
+		"../specs/lifecycle.yaml":                 {990, 85},
+		"../examples/machines/taskinstance.yaml":  {1960, 200},
 		"../examples/machines/paymentintent.yaml": {1540, 200},
 	} {
 		var lines, names int

@@ -42,8 +42,8 @@ func (c *tool) genCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gen SPEC...",
 		Short: "Generate the Go package of a specification",
-		Long: `Gen writes the Go package, the tests, the SQL schemas and the diagram of each
-specification: into a folder named after the package, beside the YAML file, or
+		Long: `Gen writes the Go package, the tests, the SQL schemas, the picture for the
+console and the diagram of each specification: into a folder named after the package, beside the YAML file, or
 into the folder of -o.
 
 All specifications are read, checked and generated before the first file is

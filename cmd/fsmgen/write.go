@@ -110,7 +110,7 @@ func (t *target) compare() error {
 }
 
 // generatedExt are the extensions of what `gen` writes.
-var generatedExt = map[string]bool{".go": true, ".sql": true, ".mmd": true}
+var generatedExt = map[string]bool{".go": true, ".sql": true, ".svg": true, ".mmd": true}
 
 // staleFiles lists the files in dir that fsmgen wrote and that are not in keep.
 // A folder holds one package and so one machine; only a diagram of another
@@ -127,7 +127,7 @@ func staleFiles(dir, machine string, keep []*target) ([]string, error) {
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		ext := filepath.Ext(path)
-		if !generatedExt[ext] || !e.Type().IsRegular() || (ext == ".mmd" && e.Name() != machine+".mmd") {
+		if !generatedExt[ext] || !e.Type().IsRegular() || (ext == ".mmd" || ext == ".svg") && e.Name() != machine+ext {
 			continue
 		}
 		if slices.ContainsFunc(keep, func(t *target) bool { return t.path == path }) {

@@ -10,16 +10,18 @@ import (
 	"time"
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
+	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/console"
+	runs "github.com/fsmgen/fsmgen/runtime/console/run"
 )
 
-// serve shows the machine at an address, beside its probes, until the context ends; wait returns then. Everybody who reaches the
-// address may look: a program that others reach says in Who who they are.
-func serve(ctx context.Context, address string, jobs *lifecycle.Machine, out io.Writer) (wait func() error, err error) {
-	h, err := console.New(console.Options{
-		Who:      func(*http.Request) (console.Viewer, error) { return console.Reader("you"), nil },
-		Machines: []console.Machine{console.Of(console.Place{Name: "queue"}, jobs)},
-	})
+// serve shows the machine at an address, beside its probes, until the context ends, and lets people work with it; wait returns then.
+// Everybody who reaches the address may do everything: a program that others reach says in Who who they are.
+func serve(ctx context.Context, address string, store fsm.Store, jobs *lifecycle.Machine, out io.Writer) (wait func() error, err error) {
+	if err := runs.Migrate(ctx, store); err != nil {
+		return nil, err
+	}
+	many, err := runs.Open(ctx, store)
 	if err != nil {
 		return nil, err
 	}
@@ -27,8 +29,22 @@ func serve(ctx context.Context, address string, jobs *lifecycle.Machine, out io.
 	if err != nil {
 		return nil, err
 	}
+	h, err := console.New(console.Options{
+		Who: func(r *http.Request) (console.Viewer, error) {
+			if r.Host != l.Addr().String() { // a page elsewhere whose name leads here
+				return console.Viewer{}, errors.New("this console answers at " + l.Addr().String() + " only")
+			}
+			return console.Operator("you"), nil
+		},
+		Machines: []console.Machine{console.Of(console.Place{Name: "queue"}, jobs)},
+		Runs:     many,
+	})
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
 	fmt.Fprintf(out, "The console is at http://%s/ until you press Ctrl-C.\n", l.Addr())
-	s := &http.Server{Handler: withProbes(h, jobs), ReadHeaderTimeout: 5 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	s := &http.Server{Handler: withProbes(h, jobs), ReadHeaderTimeout: 5 * time.Second}
+	s.BaseContext = func(net.Listener) context.Context { return ctx }
 	context.AfterFunc(ctx, func() { _ = s.Close() }) // pages that are open hold connections
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(l) }()

@@ -26,7 +26,7 @@ func TestProbes(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var out strings.Builder
-	wait, err := serve(ctx, "127.0.0.1:0", jobs, &out)
+	wait, err := serve(ctx, "127.0.0.1:0", store, jobs, &out)
 	if err != nil {
 		t.Fatal(err)
 	}

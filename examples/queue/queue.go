@@ -66,7 +66,7 @@ func run(ctx context.Context, c config, out io.Writer) (err error) {
 	if c.console != "" {
 		shown, hide := context.WithCancel(ctx)
 		defer hide()
-		wait, failed := serve(shown, c.console, machine, out)
+		wait, failed := serve(shown, c.console, store, machine, out)
 		if failed != nil {
 			return failed
 		}

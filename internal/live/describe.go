@@ -1,7 +1,6 @@
 package live
 
 import (
-	"errors"
 	"time"
 
 	"github.com/fsmgen/fsmgen/gen"
@@ -38,6 +37,7 @@ func Schema(m *spec.Machine, dialect, level string) (*driver.Schema, error) {
 		sql[dialect] = string(text)
 	}
 	facts := gen.FactsOf(m)
+	errors := ownErrors(&facts)
 	s := &driver.Schema{
 		Machine: m.Name, Entity: m.Entity, Version: m.Version, Hash: m.Hash, Table: m.Name, Enforce: level,
 		RequestID: demands[m.RequestID], ExpectedRev: demands[m.ExpectedRev],
@@ -51,8 +51,8 @@ func Schema(m *spec.Machine, dialect, level string) (*driver.Schema, error) {
 	}
 	for _, u := range facts.Uniques {
 		rule := driver.UniqueRule{Name: u.Name, Columns: storedFields(u.Fields), States: storedStates(u.States)}
-		if u.Rule != nil {
-			rule.Message = u.Rule.Message
+		if u.Rule != nil && u.Rule.Error != "" {
+			rule.Err, rule.Message = errors[u.Rule.Error], facts.Errors[u.Rule.Error].Beside(u.Rule.Message)
 		}
 		s.Uniques = append(s.Uniques, rule)
 	}
@@ -94,18 +94,24 @@ func Schema(m *spec.Machine, dialect, level string) (*driver.Schema, error) {
 }
 
 func column(f *spec.Field) driver.Column {
-	c := driver.Column{Name: f.Name, Stored: f.Stored(), Kind: kinds[f.Type.Kind], Optional: f.Type.Optional}
-	for _, w := range f.Type.Values {
-		c.Words = append(c.Words, w.Stored())
-	}
-	if f.Type.HasLength() {
-		c.Least = int(*f.Type.Min)
-		if f.Type.Max != nil {
-			c.Most = int(*f.Type.Max)
-		}
-	}
+	c := valueColumn(f.Name, f.Stored(), f.Type)
 	if f.Default != nil {
 		c.Default = Column(f.Type, interp.Default(f))
+	}
+	return c
+}
+
+// valueColumn describes the values of a type.
+func valueColumn(name, stored string, t spec.Type) driver.Column {
+	c := driver.Column{Name: name, Stored: stored, Kind: kinds[t.Kind], Optional: t.Optional}
+	for _, w := range t.Values {
+		c.Words = append(c.Words, w.Stored())
+	}
+	if t.HasLength() {
+		c.Least = int(*t.Min)
+		if t.Max != nil {
+			c.Most = int(*t.Max)
+		}
 	}
 	return c
 }
@@ -124,11 +130,9 @@ func storedStates(states []*spec.State) (words []string) {
 	return words
 }
 
-// errProgram refuses to run what only the machine's program runs.
-var errProgram = errors.New("only the program of the machine runs its operations")
-
-// Descriptor describes the records of a machine to the engine, for reading,
-// auditing and repairing. Its operations have no effects, since nothing here runs them.
+// Descriptor describes the records of a machine to the engine, for reading, auditing and
+// repairing, and for calls by name. Its operations have no effects, since nothing here runs
+// them: one that asks for some cannot be called.
 func Descriptor(m *spec.Machine, s *driver.Schema) *fsmimpl.Descriptor[interp.Record] {
 	c := coder{m: m}
 	d := &fsmimpl.Descriptor[interp.Record]{Schema: s, Encode: c.encode, Decode: c.decode, Check: c.check}
@@ -140,7 +144,9 @@ func Descriptor(m *spec.Machine, s *driver.Schema) *fsmimpl.Descriptor[interp.Re
 			return ""
 		}
 	}
-	for _, f := range gen.FactsOf(m).Operations {
+	facts := gen.FactsOf(m)
+	errors := ownErrors(&facts)
+	for _, f := range facts.Operations {
 		o := f.Operation
 		op := &fsmimpl.Operation[interp.Record]{
 			Name: o.Name, Stored: o.Stored(), Event: o.StoredEvent(), By: actors[o.By], Creates: len(o.Creates) > 0,
@@ -174,6 +180,7 @@ func Descriptor(m *spec.Machine, s *driver.Schema) *fsmimpl.Descriptor[interp.Re
 		for _, f := range m.Feeds(o) {
 			op.Feeds = append(op.Feeds, fsmimpl.Feed{Input: f.Input.Name, Column: f.Field.Stored()})
 		}
+		(&calls{m: m, o: o, fact: f, errors: errors, facts: &facts}).describe(op, s)
 		d.Operations = append(d.Operations, op)
 	}
 	return d

@@ -162,6 +162,7 @@ const (
 	opMigrate = "migrate"
 	opImport  = "__import"
 	opRepair  = "__repair"
+	opGiveUp  = "__giveup"
 	opPurge   = "__purge"
 	opPurged  = "__purged"
 	opRedact  = "__redact"

@@ -21,7 +21,7 @@ func (c *checker) recorded(r *record, p parsed) {
 		c.say(RuleNumber, "record-only event %d.%d follows %d.%d; expected %d.%d", e.Rev, e.N, r.rev, r.n, r.rev, r.n+1)
 	case e.From != r.state || e.To != r.state:
 		c.say(RuleChain, "it was recorded in state %q (to: %q), but the record was in %q", e.From, e.To, r.state)
-	case e.Operation == opRepair:
+	case e.Operation == opRepair, e.Operation == opGiveUp:
 	default:
 		if fact, ok := c.fact(); ok {
 			c.edgeRecorded(r, fact, p)

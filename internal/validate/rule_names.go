@@ -35,7 +35,7 @@ var generated = []struct {
 	{"record", "built-in field", false, []string{"ID", "State", "Rev", "CreatedAt", "UpdatedAt"}},
 	{"record", "generated method", true, []string{"Ref", "Equal", "Can", "Possible", "Do"}},
 	{"machine", "generated method", true, []string{
-		"Record", "List", "History", "Count", "Sweep", "Startup", "Deliver", "Probes", "Core", "Log", "Watch", "In", "Batch", "As",
+		"Record", "List", "History", "Count", "Sweep", "Startup", "Deliver", "Probes", "Core", "Log", "Watch", "In", "Batch", "As", "Picture",
 	}},
 	{"handle", "generated method", true, []string{"Record", "Outcome", "Ref"}},
 }

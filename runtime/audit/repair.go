@@ -76,7 +76,7 @@ func (m *machine[R]) foldWhole(r driver.Reader, id string) (driver.Row, error) {
 	}
 	if len(x.found) > 0 {
 		refused := refusal(m.Engine, fsm.ErrQuarantined, id, "")
-		refused.Message = fmt.Sprintf("its log is not whole, so it cannot be repaired from it: %v", x.found[0])
+		refused.Message = fmt.Sprintf("its log is not whole, so it cannot be repaired from it: %v", Finding(x.found[0]))
 		return driver.Row{}, refused
 	}
 	if x.folded.Rev == 0 {

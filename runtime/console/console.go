@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/fsmgen/fsmgen/runtime/console/run"
 )
 
 // Options say what a console shows, and to whom.
@@ -23,6 +25,9 @@ type Options struct {
 	Show func(machine, name string) Showing
 	// Clean changes an error of a store before it is shown, such as to leave out an address; nil: it is shown as it is.
 	Clean func(error) error
+	// Runs keeps what is done to many records at once: run.Open over a store that run.Migrate has prepared. It may be
+	// another store than that of the machines. Nil: nothing is done to many.
+	Runs *run.Machine
 	// Links lead from a record to other tools.
 	Links []Link
 	// Now is the clock; nil: that of the process.
@@ -68,6 +73,8 @@ type Handler struct {
 	mux  *http.ServeMux
 	url  map[string]*Machine // by place and machine
 	open atomic.Int64        // pages that are told of changes
+
+	cross *http.CrossOriginProtection
 }
 
 // New makes a console.
@@ -79,7 +86,7 @@ func New(o Options) (*Handler, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	h := &Handler{o: o, mux: http.NewServeMux(), url: map[string]*Machine{}}
+	h := &Handler{o: o, mux: http.NewServeMux(), url: map[string]*Machine{}, cross: http.NewCrossOriginProtection()}
 	for i := range o.Machines {
 		m := &h.o.Machines[i]
 		key := m.place.Name + "/" + m.schema.Machine
@@ -96,7 +103,7 @@ func New(o Options) (*Handler, error) {
 		h.url[key] = m
 	}
 	for _, r := range routes {
-		h.mux.HandleFunc("GET "+r.path, h.guarded(r))
+		h.mux.HandleFunc(r.method+" "+r.path, h.guarded(r))
 	}
 	for _, a := range assets {
 		h.mux.HandleFunc("GET /assets/"+a.name, a.serve)

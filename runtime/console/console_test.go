@@ -2,7 +2,6 @@ package console_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"html"
 	"net/http"
@@ -74,73 +73,6 @@ func get(t *testing.T, h http.Handler, path string) (int, string) {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil))
 	return w.Code, w.Body.String()
-}
-
-// Each address is refused to those who may not ask it, before anything is read.
-func TestRights(t *testing.T) {
-	t.Parallel()
-	m := parcels(t)
-	stock(t, m, "p1", "a", "", "")
-	may := func(rights ...console.Right) func(*http.Request) (console.Viewer, error) {
-		return func(*http.Request) (console.Viewer, error) {
-			return console.Viewer{Name: "ann", May: func(r console.Right) bool { return slices.Contains(rights, r) }}, nil
-		}
-	}
-	see, look := console.Right{Place: "here", Machine: "parcel", Do: console.See}, console.Right{Place: "here", Machine: "parcel", Do: console.Audit}
-	other := console.Right{Place: "there", Machine: "parcel", Do: console.See}
-	viewers := map[string]func(*http.Request) (console.Viewer, error){
-		"nobody":    func(*http.Request) (console.Viewer, error) { return console.Viewer{}, errors.New("who are you?") },
-		"no right":  func(*http.Request) (console.Viewer, error) { return console.Viewer{Name: "ann"}, nil },
-		"elsewhere": may(other), "audit alone": may(look), "see": may(see), "all": may(see, look),
-	}
-	// Of each address the answers to these viewers; an address that is not here fails the test.
-	const machine = "nobody 401, no right 404, elsewhere 404, audit alone 404, see 200, all 200"
-	want := map[string]string{
-		"/{$}":                       "nobody 401, no right 200, elsewhere 200, audit alone 200, see 200, all 200",
-		"/{place}/{machine}/{$}":     machine,
-		"/{place}/{machine}":         "nobody 401, no right 404, elsewhere 404, audit alone 404, see 307, all 307",
-		"/{place}/{machine}/records": machine,
-		"/{place}/{machine}/record":  machine,
-		"/{place}/{machine}/late":    machine,
-		"/{place}/{machine}/outbox":  machine,
-		"/{place}/{machine}/times":   machine,
-		"/{place}/{machine}/log":     machine,
-		"/{place}/{machine}/changes": machine,
-		"/{place}/{machine}/audit":   "nobody 401, no right 404, elsewhere 404, audit alone 404, see 403, all 200",
-	}
-	for _, path := range console.Paths() {
-		var got []string
-		for _, name := range []string{"nobody", "no right", "elsewhere", "audit alone", "see", "all"} {
-			h := handler(t, console.Options{Who: viewers[name], Machines: []console.Machine{console.Of(console.Place{Name: "here"}, m)}})
-			to := strings.NewReplacer("{$}", "", "{place}", "here", "{machine}", "parcel").Replace(path)
-			if strings.HasSuffix(to, "/record") {
-				to += "?id=p1"
-			}
-			code, body := get(t, h, to)
-			if code != http.StatusOK && strings.Contains(body, "p1") {
-				t.Errorf("%s: %s is told of a record: %s", path, name, body)
-			}
-			got = append(got, fmt.Sprintf("%s %d", name, code))
-		}
-		if text := strings.Join(got, ", "); text != want[path] {
-			t.Errorf("%s answers\n\t%s, want\n\t%s", path, text, want[path])
-		}
-	}
-	if len(console.Paths()) != len(want) {
-		t.Errorf("the console has %d addresses, the test %d", len(console.Paths()), len(want))
-	}
-	h := handler(t, console.Options{Who: viewers["elsewhere"], Machines: []console.Machine{console.Of(console.Place{Name: "here"}, m)}})
-	if _, body := get(t, h, "/"); strings.Contains(body, "parcel") {
-		t.Error("a machine is listed for somebody who may not see it")
-	}
-	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete} {
-		w := httptest.NewRecorder()
-		handler(t, console.Options{Machines: []console.Machine{console.Of(console.Place{Name: "here"}, m)}}).
-			ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, "/here/parcel/records", nil))
-		if w.Code != http.StatusMethodNotAllowed {
-			t.Errorf("%s is answered %d", method, w.Code)
-		}
-	}
 }
 
 var idLink = regexp.MustCompile(`<th scope="row"><a href="record\?id=([^"]*)">`)

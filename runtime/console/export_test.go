@@ -1,9 +1,9 @@
 package console
 
-// Paths lists the addresses of a console.
+// Paths lists the methods and addresses of a console.
 func Paths() (list []string) {
 	for _, r := range routes {
-		list = append(list, r.path)
+		list = append(list, r.method+" "+r.path)
 	}
 	return list
 }

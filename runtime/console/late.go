@@ -106,18 +106,22 @@ func (q *request) late() error {
 // delivery is an effect that waits.
 type delivery struct {
 	ID       string
-	Rev      int64
+	Rev, N   int64
 	Effect   string
 	Attempts int
 	Due      time.Time
 	Late     bool
 	Problem  shown
+	Retry    bool   // the viewer may make it due now
+	GiveUp   bool   // and may end its tries
+	From     string // the page that shows it
 }
 
 func (q *request) delivery(d *driver.Delivery) delivery {
+	_, not := q.endsOf(d)
 	return delivery{
-		ID: d.ID, Rev: d.Rev, Effect: d.Effect, Attempts: d.Attempts, Due: d.Due, Late: d.Due.Before(q.m.now()),
-		Problem: q.text(ProblemOf, d.LastError),
+		ID: d.ID, Rev: d.Rev, N: d.N, Effect: d.Effect, Attempts: d.Attempts, Due: d.Due, Late: d.Due.Before(q.m.now()),
+		Problem: q.text(ProblemOf, d.LastError), Retry: q.v.may(q.m, Retry), GiveUp: not == nil, From: "outbox",
 	}
 }
 

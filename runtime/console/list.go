@@ -33,6 +33,9 @@ type listPage struct {
 	Fields  []driver.Column
 	States  []driver.StateInfo
 	Ops     []struct{ Op, Text string }
+	New     []string // operations that make records, which the viewer may run
+	Many    []string // and those that may be run on all that fit
+	Address string   // of the filter
 }
 
 // columns are the fields that a table has room for: the first ones that are short.
@@ -50,7 +53,11 @@ func (q *request) records() error {
 	if err != nil {
 		return err
 	}
-	p := &listPage{Filter: f, Columns: q.columns(), States: q.m.schema.States, Ops: opWords}
+	p := &listPage{Filter: f, Columns: q.columns(), States: q.m.schema.States, Ops: opWords, New: q.creations()}
+	if q.o.Runs != nil && q.v.may(q.m, Many) {
+		p.Many = q.moves()
+		p.Address = strings.TrimPrefix(string(f.Query("")), "records?")
+	}
 	for _, c := range q.m.schema.Columns {
 		if q.showing(c.Name) == Whole {
 			p.Fields = append(p.Fields, c)
@@ -68,6 +75,26 @@ func (q *request) records() error {
 		p.Rows = append(p.Rows, q.listed(&found[i], p.Columns))
 	}
 	return q.show("records", q.m.schema.Machine+": records", p)
+}
+
+// creations are the operations by which the viewer may make a record.
+func (q *request) creations() (names []string) {
+	for i := range q.m.steps {
+		if s := &q.m.steps[i]; s.creates && s.needs == "" && q.v.mayRun(q.m, s.name) {
+			names = append(names, s.name)
+		}
+	}
+	return names
+}
+
+// moves are the operations on records that the viewer may run.
+func (q *request) moves() (names []string) {
+	for i := range q.m.steps {
+		if s := &q.m.steps[i]; !s.creates && s.needs == "" && q.v.mayRun(q.m, s.name) {
+			names = append(names, s.name)
+		}
+	}
+	return names
 }
 
 // listed shows a record in a list.

@@ -16,7 +16,7 @@ import (
 //go:embed pages/*.html
 var pageFiles embed.FS
 
-//go:embed assets/console.css assets/console.js assets/picture.css
+//go:embed assets/console.css assets/console.js assets/picture.css assets/icon.svg
 var assetFiles embed.FS
 
 // asset is a file of the console.
@@ -24,6 +24,7 @@ type asset struct{ name, kind string }
 
 var assets = []asset{
 	{"console.css", "text/css; charset=utf-8"}, {"picture.css", "text/css; charset=utf-8"}, {"console.js", "text/javascript; charset=utf-8"},
+	{"icon.svg", "image/svg+xml"},
 }
 
 func (a asset) serve(w http.ResponseWriter, _ *http.Request) {
@@ -50,6 +51,8 @@ type frame struct {
 	Machine string // empty: the page is about none
 	Outbox  bool
 	Audit   bool
+	Runs    bool
+	Again   bool   // the page loads itself again after a short while
 	Here    string // the page's name
 	Now     time.Time
 	Mark    string // of the end of the log, where the page is told when that changes
@@ -59,13 +62,21 @@ type frame struct {
 
 // show writes a page.
 func (q *request) show(name, title string, body any) error {
+	return q.answer(http.StatusOK, name, title, body)
+}
+
+// answer writes a page with a status.
+func (q *request) answer(status int, name, title string, body any) error {
 	f := frame{Title: title, Root: "./", Viewer: q.v.Name, Here: name, Now: q.o.Now(), Body: body}
 	if q.m != nil {
 		f.Root, f.Place, f.Machine = "../../", q.m.place, q.m.schema.Machine
 		f.Outbox, f.Audit = !q.m.schema.NoOutbox, q.v.may(q.m, Audit)
-		f.Mark, f.Quiet = q.mark, q.quiet
+		f.Mark, f.Quiet, f.Runs = q.mark, q.quiet, q.o.Runs != nil
 	}
-	return q.write(http.StatusOK, name, f)
+	if p, ok := body.(*runPage); ok {
+		f.Again = p.Again
+	}
+	return q.write(status, name, f)
 }
 
 func (q *request) write(status int, name string, f frame) error {

@@ -37,6 +37,8 @@ type recordPage struct {
 	Cut      bool // not all of the outbox was looked at
 	Can      []offer
 	Links    []link
+	Did      *event // the step that the viewer has just made
+	Repair   bool   // the viewer may
 }
 
 // event is one line of a record's log.
@@ -62,11 +64,14 @@ type event struct {
 
 // offer is an operation, as seen from a state.
 type offer struct {
-	Name  string
-	Leads bool   // there is a way from this state
-	Ways  string // where it leads, or from where
-	Who   string // by whom, where it is not any caller
-	When  string // when the machine does it by itself
+	Name    string
+	Doc     string
+	Leads   bool   // there is a way from this state
+	Ways    string // where it leads, or from where
+	Who     string // by whom, where it is not any caller
+	When    string // when the machine does it by itself
+	May     bool   // the viewer may run it from here
+	Refused string // why it would be refused now
 }
 
 type link struct{ Text, URL string }
@@ -155,7 +160,17 @@ func (q *request) record() error {
 	}
 	q.fill(p, &now, log.events)
 	for i := range asked {
-		p.Outbox = append(p.Outbox, q.delivery(&asked[i]))
+		d := q.delivery(&asked[i])
+		d.From = "record"
+		p.Outbox = append(p.Outbox, d)
+	}
+	p.Repair = (p.Gone || p.Broken != "") && q.v.may(q.m, Repair)
+	if did, err := strconv.ParseInt(q.r.URL.Query().Get("did"), 10, 64); err == nil {
+		i := slices.IndexFunc(log.events, func(e driver.Event) bool { return e.Rev == did && e.N == 0 && e.Actor == q.v.Name })
+		if i >= 0 {
+			v := q.event(&log.events[i])
+			p.Did = &v
+		}
 	}
 	if q.quiet = !p.Newest; p.Newest && !p.Gone {
 		p.Can = q.offers(&row)
@@ -260,7 +275,10 @@ func (q *request) offers(row *driver.Row) (list []offer) {
 		if s.creates && len(s.from) == 0 {
 			continue
 		}
-		o := offer{Name: s.name, Leads: slices.Contains(s.from, row.State)}
+		o := offer{Name: s.name, Doc: s.doc, Leads: slices.Contains(s.from, row.State)}
+		if o.May = o.Leads && s.needs == "" && q.v.mayRun(q.m, s.name); o.May {
+			o.Refused = q.refusedNow(s, row)
+		}
 		var ways []string
 		for _, mv := range s.moves {
 			if o.Leads && mv.From == row.State {

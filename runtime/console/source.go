@@ -42,6 +42,14 @@ type Machine struct {
 	load     func(*driver.Row) error // why a record breaks a rule; nil: it breaks none
 	audit    func(context.Context) iter.Seq2[audit.Finding, error]
 	health   func() audit.Health
+	named    func(*asked) error // what is wrong with the inputs
+	would    func(context.Context, driver.Ref, *asked) error
+	apply    func(context.Context, driver.Ref, *asked) (driver.Ref, error)
+	create   func(context.Context, *asked) (driver.Ref, error)
+	restore  func(ctx context.Context, id, actor, reason string) (bool, error)
+	hasten   func(context.Context, driver.Delivery) (bool, error)
+	abandon  func(ctx context.Context, d driver.Delivery, actor, reason string) error
+	failed   func(effect string) string
 	auditing *sync.Mutex // one audit at a time
 	closed   error       // why it cannot be shown; nil: it can
 }
@@ -55,10 +63,22 @@ type step struct {
 	moves        []fsmimpl.Move
 	feeds        []fsmimpl.Feed
 	triggers     []fsmimpl.Trigger
+	doc          string
+	rules        []fsmimpl.Rule
+	takes        []fsmimpl.Argument
+	needs        string // why it cannot be called here; empty: it can
+}
+
+// asked is a call by name.
+type asked struct {
+	operation string
+	id        string // of a creation
+	values    map[string]any
+	caller    fsmimpl.Caller
 }
 
 // Of returns a machine for a console: m is the Machine of a generated package, or what [fsm.NewMachine] returned.
-// Its picture is shown where m has a method Picture.
+// Its picture is shown where m has a method Picture, or EnginePicture where an operation has that name.
 func Of[R any](p Place, m interface{ Core() *fsm.Machine[R] }) Machine {
 	core := m.Core()
 	e := core.Engine()
@@ -69,17 +89,72 @@ func Of[R any](p Place, m interface{ Core() *fsm.Machine[R] }) Machine {
 			return audit.RunWith(ctx, core, audit.Options[R]{Apart: true})
 		},
 		health: func() audit.Health { return audit.HealthOf(core) },
+		hasten: e.Hasten, abandon: e.Abandon, failed: e.Failed,
+		named: func(a *asked) error {
+			_, err := e.Descriptor.Named(a.operation, a.id, a.values, a.caller)
+			return err
+		},
+		would: func(ctx context.Context, at driver.Ref, a *asked) error {
+			call, err := e.Descriptor.Named(a.operation, "", a.values, a.caller)
+			if err != nil {
+				return err
+			}
+			return e.Would(ctx, at, call)
+		},
+		apply: func(ctx context.Context, at driver.Ref, a *asked) (driver.Ref, error) {
+			call, err := e.Descriptor.Named(a.operation, "", a.values, a.caller)
+			if err != nil {
+				return at, err
+			}
+			out, err := core.Apply(ctx, at, call)
+			return done(out, err)
+		},
+		create: func(ctx context.Context, a *asked) (driver.Ref, error) {
+			call, err := e.Descriptor.Named(a.operation, a.id, a.values, a.caller)
+			if err != nil {
+				return driver.Ref{}, err
+			}
+			out, err := core.Create(ctx, call)
+			return done(out, err)
+		},
+		restore: func(ctx context.Context, id, actor, reason string) (bool, error) {
+			_, repaired, err := audit.Repair(ctx, core, id, actor, reason)
+			return repaired, err
+		},
 	}
-	if drawn, ok := m.(interface{ Picture() string }); ok {
+	switch drawn := m.(type) {
+	case interface{ Picture() string }:
 		c.picture = drawn.Picture()
+	case interface{ EnginePicture() string }:
+		c.picture = drawn.EnginePicture()
 	}
 	for _, o := range e.Descriptor.Operations {
 		c.steps = append(c.steps, step{
 			name: o.Name, stored: o.Stored, from: o.From, by: o.By, creates: o.Creates,
-			moves: o.Moves, feeds: o.Feeds, triggers: o.Triggers,
+			moves: o.Moves, feeds: o.Feeds, triggers: o.Triggers, doc: o.Doc, rules: o.Rules, takes: o.Takes,
+			needs: needs(o),
 		})
 	}
 	return c
+}
+
+// done returns the record that a call led to.
+func done[R any](out fsm.Outcome[R], err error) (driver.Ref, error) {
+	if err != nil {
+		return driver.Ref{}, err
+	}
+	return out.Ref(), nil
+}
+
+// needs says why an operation cannot be called from a page; empty: it can.
+func needs[R any](o *fsmimpl.Operation[R]) string {
+	switch {
+	case o.By == fsmimpl.BySystem:
+		return "the machine runs it by itself"
+	case o.Make == nil:
+		return "it needs the program of the machine: " + o.Needs
+	}
+	return ""
 }
 
 // Unopened returns a machine that cannot be shown, and the reason, which stands in its place.
@@ -105,6 +180,16 @@ func (m *Machine) operation(stored string) string {
 		}
 	}
 	return stored
+}
+
+// step returns an operation by its name.
+func (m *Machine) step(name string) *step {
+	for i := range m.steps {
+		if m.steps[i].name == name {
+			return &m.steps[i]
+		}
+	}
+	return nil
 }
 
 // state returns the stored word of a state's name.

@@ -14,6 +14,7 @@ const (
 	OpMigrate = "migrate"  // a step by which a migration takes a record out of a state that is gone
 	OpImport  = "__import" // a creation in any state: the record comes from elsewhere
 	OpRepair  = "__repair" // recorded only: the row was put right after its log
+	OpGiveUp  = "__giveup" // recorded only: an effect is not tried any more, because somebody said so
 	OpRedact  = "__redact" // a transition that changes fields only: they were erased
 	OpPurge   = "__purge"  // recorded only: the record was removed
 	OpPurged  = "__purged" // an event that Purge has emptied
@@ -30,7 +31,7 @@ func (e *Event) Redacted() bool { return e.Fingerprint == RedactedMark }
 // Own reports whether the event is right although no operation makes it.
 func (e *Event) Own(s *Schema) bool {
 	switch e.Operation {
-	case OpRepair:
+	case OpRepair, OpGiveUp:
 		return e.RecordOnly()
 	case OpImport:
 		return !e.RecordOnly() && e.Rev == 1 && e.From == "" && s.Knows(e.To) && !e.Image.IsZero()

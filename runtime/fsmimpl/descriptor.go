@@ -49,6 +49,15 @@ type Operation[R any] struct {
 	// GaveUp makes the call that follows an effect that gave up, with its last error. Nil
 	// for operations that do not take it: System makes theirs.
 	GaveUp func(problem string) Call[R]
+
+	Doc   string     // what it does, for people: the specification's words
+	Rules []Rule     // its guards, for people
+	Takes []Argument // its inputs, in order
+	// Make makes the call out of its inputs, as a row of Takes. The Reading keeps what is
+	// wrong. Nil where the system alone runs the operation, and where Needs says what for a
+	// call needs the program of the machine.
+	Make  func(in *Reading, id string, c Caller) Call[R]
+	Needs string
 }
 
 // Move is one way of an operation, in stored words. From is empty for a creation.

@@ -3,6 +3,7 @@ package fsmimpl
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
@@ -23,9 +24,10 @@ func ColumnOf[T, V any](o driver.Optional[T], form func(T) V) any {
 	return nil
 }
 
-// Reading reads the columns of a row in their order. It keeps what goes wrong.
+// Reading reads the columns of a row in their order, or the inputs of a call. It keeps what goes wrong.
 type Reading struct {
 	schema *driver.Schema
+	takes  []Argument // of inputs, which have no schema
 	row    driver.Row
 	next   int
 	errs   []error
@@ -66,7 +68,11 @@ func (r *Reading) value() any {
 
 // wrong notes what is wrong with the column that was read last.
 func (r *Reading) wrong(format string, args ...any) {
-	if r.next <= len(r.row.Values) && r.next <= len(r.schema.Columns) {
+	switch {
+	case r.next > len(r.row.Values):
+	case r.schema == nil:
+		r.wrongInput(fmt.Sprintf(strings.Replace(format, "%w", "%v", 1), args...))
+	case r.next <= len(r.schema.Columns):
 		r.errs = append(r.errs, fmt.Errorf("column "+r.schema.Columns[r.next-1].Stored+format, args...))
 	}
 }
@@ -138,4 +144,11 @@ func (r *Reading) text(read func(any) error, must bool) bool {
 		return false
 	}
 	return true
+}
+
+// Value hands the next column, as rows hold it, to a function that takes it.
+func Value(r *Reading, take func(any) error) {
+	if err := take(r.value()); err != nil {
+		r.wrong(": %w", err)
+	}
 }

@@ -19,6 +19,9 @@ var sqliteSQL string
 //go:embed job.postgres.sql
 var postgresSQL string
 
+//go:embed job.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "job",
@@ -246,6 +249,13 @@ func (m *Machine) Core() *fsm.Machine[Job] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opSubmit = &fsmimpl.Operation[Job]{
@@ -253,6 +263,12 @@ var (
 		Creates: true,
 		Moves:   []fsmimpl.Move{{To: "queued"}},
 		Feeds:   []fsmimpl.Feed{{Input: "address", Column: "address"}},
+		Takes:   []fsmimpl.Argument{{Column: driver.Column{Name: "address", Stored: "address", Kind: driver.KindString}}},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in SubmitInput
+			fsmimpl.Plain(rd, &in.Address)
+			return submitCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opClaim = &fsmimpl.Operation[Job]{
@@ -263,6 +279,12 @@ var (
 		NeedActor: true,
 		Picks:     true,
 		Order:     []driver.Order{{Column: "created_at"}},
+		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "lease", Stored: "lease", Kind: driver.KindTime}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in ClaimInput
+			fsmimpl.Plain(rd, &in.Lease)
+			return claimCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opHeartbeat = &fsmimpl.Operation[Job]{
@@ -271,6 +293,13 @@ var (
 		Moves:     []fsmimpl.Move{{From: "running", To: "running"}},
 		Feeds:     []fsmimpl.Feed{{Input: "lease", Column: "lease"}},
 		NeedActor: true,
+		Rules:     []fsmimpl.Rule{{Name: "owner_only", Text: "owner == actor"}},
+		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "lease", Stored: "lease", Kind: driver.KindTime}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in HeartbeatInput
+			fsmimpl.Plain(rd, &in.Lease)
+			return heartbeatCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opFinish = &fsmimpl.Operation[Job]{
@@ -278,6 +307,10 @@ var (
 		From:      []string{"running"},
 		Moves:     []fsmimpl.Move{{From: "running", To: "done"}},
 		NeedActor: true,
+		Rules:     []fsmimpl.Rule{{Name: "owner_only", Text: "owner == actor"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			return finishCall(nil, fsm.Call(c))
+		},
 	}
 
 	opFail = &fsmimpl.Operation[Job]{
@@ -286,6 +319,13 @@ var (
 		Moves:     []fsmimpl.Move{{From: "running", To: "failed"}},
 		Feeds:     []fsmimpl.Feed{{Input: "problem", Column: "problem"}},
 		NeedActor: true,
+		Rules:     []fsmimpl.Rule{{Name: "owner_only", Text: "owner == actor"}},
+		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "problem", Stored: "problem", Kind: driver.KindString}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in FailInput
+			fsmimpl.Plain(rd, &in.Problem)
+			return failCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opReclaim = &fsmimpl.Operation[Job]{

@@ -19,6 +19,9 @@ var sqliteSQL string
 //go:embed jobstate.postgres.sql
 var postgresSQL string
 
+//go:embed jobstate.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "jobstate",
@@ -221,6 +224,13 @@ func (m *Machine) Core() *fsm.Machine[Job] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opCreate = &fsmimpl.Operation[Job]{
@@ -228,6 +238,18 @@ var (
 		Creates: true,
 		Moves:   []fsmimpl.Move{{To: "created"}},
 		Feeds:   []fsmimpl.Feed{{Input: "expected", Column: "expected"}, {Input: "compensation_policy", Column: "compensation_policy"}},
+		Doc:     "It makes the job of a plan.",
+		Rules:   []fsmimpl.Rule{{Name: "has_plan", Text: "input.expected is present"}},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "expected", Stored: "expected", Kind: driver.KindSet}},
+			{Column: driver.Column{Name: "compensation_policy", Stored: "compensation_policy", Kind: driver.KindString, Optional: true}},
+		},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in CreateInput
+			fsmimpl.Scan(rd, &in.Expected)
+			fsmimpl.PlainOptional(rd, &in.CompensationPolicy)
+			return createCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opJobKick = &fsmimpl.Operation[Job]{
@@ -235,6 +257,10 @@ var (
 		From:     []string{"created"},
 		Moves:    []fsmimpl.Move{{From: "created", To: "running"}},
 		Recorded: []string{"running", "compensating", "done", "failed"},
+		Doc:      "It starts the job. Events that came before were recorded only and must be sent again under a new id.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			return jobKickCall(nil, fsm.Call(c))
+		},
 	}
 
 	opExpectedEvent = &fsmimpl.Operation[Job]{
@@ -243,6 +269,14 @@ var (
 		Moves:    []fsmimpl.Move{{From: "running", To: "done"}, {From: "running", To: "running"}},
 		Feeds:    []fsmimpl.Feed{{Input: "name", Column: "expected"}, {Input: "name", Column: "satisfied"}},
 		Recorded: []string{"created", "running", "compensating", "done", "failed"},
+		Doc:      "An event of the plan came in. When it was the last one, the job is done.",
+		Rules:    []fsmimpl.Rule{{Name: "is_expected", Text: "input.name in expected"}},
+		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "name", Stored: "name", Kind: driver.KindString}, Doc: "The name of the event."}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in ExpectedEventInput
+			fsmimpl.Plain(rd, &in.Name)
+			return expectedEventCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opErrorEvent = &fsmimpl.Operation[Job]{
@@ -250,6 +284,13 @@ var (
 		From:     []string{"running"},
 		Moves:    []fsmimpl.Move{{From: "running", To: "compensating"}, {From: "running", To: "failed"}},
 		Recorded: []string{"created", "running", "compensating", "done", "failed"},
+		Doc:      "An error came in. With a compensation policy the job compensates, without one it fails, unless the policy takes it for none.",
+		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "verdict", Stored: "verdict", Kind: driver.KindEnum, Optional: true, Words: []string{"stands", "ignored"}}, Doc: "What the policy made of the event. Without one the error stands."}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in ErrorEventInput
+			fsmimpl.WordOptional(rd, &in.Verdict)
+			return errorEventCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opCompensationEvent = &fsmimpl.Operation[Job]{
@@ -257,6 +298,13 @@ var (
 		From:     []string{"compensating"},
 		Moves:    []fsmimpl.Move{{From: "compensating", To: "done"}, {From: "compensating", To: "failed"}},
 		Recorded: []string{"created", "running", "compensating", "done", "failed"},
+		Doc:      "A compensation action reported back.",
+		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "decision", Stored: "decision", Kind: driver.KindEnum, Optional: true, Words: []string{"done", "failed", "undecided"}}, Doc: "What the policy of the job made of the event."}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in CompensationEventInput
+			fsmimpl.WordOptional(rd, &in.Decision)
+			return compensationEventCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opOther = &fsmimpl.Operation[Job]{
@@ -264,6 +312,17 @@ var (
 		From:     []string{"running"},
 		Moves:    []fsmimpl.Move{},
 		Recorded: []string{"created", "running", "compensating", "done", "failed"},
+		Doc:      "An event of a kind that the table does not name came in. It is recorded and changes nothing.",
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "kind", Stored: "kind", Kind: driver.KindString}, Doc: "The kind of the event."},
+			{Column: driver.Column{Name: "payload", Stored: "payload", Kind: driver.KindJSON, Optional: true}, Doc: "What the event brought."},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in OtherInput
+			fsmimpl.Plain(rd, &in.Kind)
+			fsmimpl.ScanOptional(rd, &in.Payload)
+			return otherCall(nil, in, fsm.Call(c))
+		},
 	}
 )
 

@@ -20,6 +20,9 @@ var sqliteSQL string
 //go:embed execution.postgres.sql
 var postgresSQL string
 
+//go:embed execution.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "execution",
@@ -297,6 +300,13 @@ func (m *Machine) Core() *fsm.Machine[Execution] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opLease = &fsmimpl.Operation[Execution]{
@@ -305,6 +315,23 @@ var (
 		Moves:     []fsmimpl.Move{{To: "leased"}},
 		Feeds:     []fsmimpl.Feed{{Input: "job_id", Column: "job_id"}, {Input: "lease_expires_at", Column: "lease_expires_at"}},
 		NeedActor: true,
+		Doc:       "It makes the next attempt at a job and gives its lease to the worker that calls.",
+		Rules: []fsmimpl.Rule{
+			{Name: "lease_ahead", Text: "now < input.lease_expires_at"},
+			{Name: "job_not_committed", Text: "no other record with the same job_id is committed or done"},
+			{Name: "job_not_leased", Text: "no other record with the same job_id is leased or in_progress"},
+			{Name: "attempts_left", Text: "fewer than 5 other records with the same job_id are aborted"},
+		},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "job_id", Stored: "job_id", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "lease_expires_at", Stored: "lease_expires_at", Kind: driver.KindTime}},
+		},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Execution] {
+			var in LeaseInput
+			fsmimpl.Plain(rd, &in.JobID)
+			fsmimpl.Plain(rd, &in.LeaseExpiresAt)
+			return leaseCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opStart = &fsmimpl.Operation[Execution]{
@@ -312,6 +339,14 @@ var (
 		From:      []string{"leased"},
 		Moves:     []fsmimpl.Move{{From: "leased", To: "in_progress"}},
 		NeedActor: true,
+		Doc:       "The worker begins the work.",
+		Rules: []fsmimpl.Rule{
+			{Name: "holds_lease", Text: "lease_owner == actor"},
+			{Name: "lease_live", Text: "now < lease_expires_at"},
+		},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Execution] {
+			return startCall(nil, fsm.Call(c))
+		},
 	}
 
 	opCommit = &fsmimpl.Operation[Execution]{
@@ -324,6 +359,17 @@ var (
 		Asks: []*fsmimpl.EffectInfo[Execution]{{Name: "apply_result", Atomic: true, Key: func(j *Execution) string {
 			return j.JobID
 		}}},
+		Doc: "It marks the execution as committed and applies the effect of the job in the same transaction. It is the only place where a job has an effect. A second call of the worker that holds it changes nothing; of anybody else it is refused.",
+		Rules: []fsmimpl.Rule{
+			{Name: "holds_lease", Text: "lease_owner == actor"},
+			{Name: "lease_live", Text: "now < lease_expires_at"},
+		},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "output", Stored: "output", Kind: driver.KindJSON, Optional: true}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Execution] {
+			var in CommitInput
+			fsmimpl.ScanOptional(rd, &in.Output)
+			return commitCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opFinish = &fsmimpl.Operation[Execution]{
@@ -332,6 +378,14 @@ var (
 		Moves:     []fsmimpl.Move{{From: "committed", To: "done"}},
 		Recorded:  []string{"done"},
 		NeedActor: true,
+		Doc:       "The worker closes the execution that it committed.",
+		Rules: []fsmimpl.Rule{
+			{Name: "holds_lease", Text: "lease_owner == actor"},
+			{Name: "lease_live", Text: "now < lease_expires_at"},
+		},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Execution] {
+			return finishCall(nil, fsm.Call(c))
+		},
 	}
 
 	opReconcile = &fsmimpl.Operation[Execution]{
@@ -342,6 +396,7 @@ var (
 		System: func(*Execution, time.Time) (fsmimpl.Call[Execution], error) {
 			return reconcileCall(nil, fsm.Call{}), nil
 		},
+		Doc: "Recovery closes a committed execution whose worker did not, after a crash or when its lease is over.",
 	}
 
 	opExpire = &fsmimpl.Operation[Execution]{
@@ -352,6 +407,8 @@ var (
 		System: func(*Execution, time.Time) (fsmimpl.Call[Execution], error) {
 			return expireCall(nil, fsm.Call{}), nil
 		},
+		Doc:   "It aborts an execution whose lease ran out before the commit, so that the job can be leased again.",
+		Rules: []fsmimpl.Rule{{Name: "lease_over", Text: "lease_expires_at <= now"}},
 	}
 )
 

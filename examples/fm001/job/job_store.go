@@ -19,6 +19,9 @@ var sqliteSQL string
 //go:embed job.postgres.sql
 var postgresSQL string
 
+//go:embed job.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "job",
@@ -172,6 +175,13 @@ func (m *Machine) Core() *fsm.Machine[Job] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opSubmit = &fsmimpl.Operation[Job]{
@@ -179,6 +189,13 @@ var (
 		Creates: true,
 		Moves:   []fsmimpl.Move{{To: "submitted"}},
 		Feeds:   []fsmimpl.Feed{{Input: "payload", Column: "payload"}},
+		Doc:     "It makes a job known. Its id is the one that the executions name.",
+		Takes:   []fsmimpl.Argument{{Column: driver.Column{Name: "payload", Stored: "payload", Kind: driver.KindJSON, Optional: true}}},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in SubmitInput
+			fsmimpl.ScanOptional(rd, &in.Payload)
+			return submitCall(nil, id, in, fsm.Call(c))
+		},
 	}
 )
 

@@ -20,6 +20,9 @@ var sqliteSQL string
 //go:embed naive.postgres.sql
 var postgresSQL string
 
+//go:embed naive.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "naive",
@@ -255,6 +258,13 @@ func (m *Machine) Core() *fsm.Machine[Execution] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opLease = &fsmimpl.Operation[Execution]{
@@ -263,12 +273,25 @@ var (
 		Moves:     []fsmimpl.Move{{To: "leased"}},
 		Feeds:     []fsmimpl.Feed{{Input: "job_id", Column: "job_id"}, {Input: "lease_expires_at", Column: "lease_expires_at"}},
 		NeedActor: true,
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "job_id", Stored: "job_id", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "lease_expires_at", Stored: "lease_expires_at", Kind: driver.KindTime}},
+		},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Execution] {
+			var in LeaseInput
+			fsmimpl.Plain(rd, &in.JobID)
+			fsmimpl.Plain(rd, &in.LeaseExpiresAt)
+			return leaseCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opStart = &fsmimpl.Operation[Execution]{
 		Name: "start", Stored: "start", Event: "started", By: fsmimpl.ByCaller,
 		From:  []string{"leased"},
 		Moves: []fsmimpl.Move{{From: "leased", To: "in_progress"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Execution] {
+			return startCall(nil, fsm.Call(c))
+		},
 	}
 
 	opCommit = &fsmimpl.Operation[Execution]{
@@ -278,6 +301,9 @@ var (
 		Asks: []*fsmimpl.EffectInfo[Execution]{{Name: "apply_result", Atomic: true, Key: func(j *Execution) string {
 			return j.JobID
 		}}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Execution] {
+			return commitCall(nil, fsm.Call(c))
+		},
 	}
 
 	opFinish = &fsmimpl.Operation[Execution]{
@@ -298,6 +324,7 @@ var (
 		System: func(*Execution, time.Time) (fsmimpl.Call[Execution], error) {
 			return expireCall(nil, fsm.Call{}), nil
 		},
+		Rules: []fsmimpl.Rule{{Name: "lease_over", Text: "lease_expires_at <= now"}},
 	}
 )
 

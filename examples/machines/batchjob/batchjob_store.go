@@ -21,6 +21,9 @@ var sqliteSQL string
 //go:embed batchjob.postgres.sql
 var postgresSQL string
 
+//go:embed batchjob.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "batchjob",
@@ -321,6 +324,13 @@ func (m *Machine) Core() *fsm.Machine[Job] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opSubmit = &fsmimpl.Operation[Job]{
@@ -333,12 +343,28 @@ var (
 			{Input: "depends_on", Column: "depends_on"},
 			{Input: "attempts", Column: "attempts"},
 		},
+		Doc: "It puts a job into a queue.",
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "job_queue", Stored: "job_queue", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "array_job", Stored: "array_job", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "depends_on", Stored: "depends_on", Kind: driver.KindSet}},
+			{Column: driver.Column{Name: "attempts", Stored: "attempts", Kind: driver.KindInt}},
+		},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in SubmitInput
+			fsmimpl.Plain(rd, &in.JobQueue)
+			fsmimpl.Plain(rd, &in.ArrayJob)
+			fsmimpl.Scan(rd, &in.DependsOn)
+			fsmimpl.Plain(rd, &in.Attempts)
+			return submitCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opEvaluate = &fsmimpl.Operation[Job]{
 		Name: "evaluate", Stored: "evaluate", Event: "evaluated", By: fsmimpl.BySystem,
 		From:  []string{"submitted"},
 		Moves: []fsmimpl.Move{{From: "submitted", To: "runnable"}, {From: "submitted", To: "pending"}},
+		Doc:   "The scheduler looks for dependencies.",
 	}
 
 	opDependencySucceeded = &fsmimpl.Operation[Job]{
@@ -346,6 +372,13 @@ var (
 		From:  []string{"pending"},
 		Moves: []fsmimpl.Move{{From: "pending", To: "runnable"}, {From: "pending", To: "pending"}},
 		Feeds: []fsmimpl.Feed{{Input: "job", Column: "satisfied"}},
+		Doc:   "A job that this one waits for has succeeded.",
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "job", Stored: "job", Kind: driver.KindString}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in DependencySucceededInput
+			fsmimpl.Plain(rd, &in.Job)
+			return dependencySucceededCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opDependencyFailed = &fsmimpl.Operation[Job]{
@@ -353,12 +386,20 @@ var (
 		From:  []string{"pending"},
 		Moves: []fsmimpl.Move{{From: "pending", To: "failed"}},
 		Feeds: []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
+		Doc:   "A job that this one waits for has failed, so this one fails, too.",
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in DependencyFailedInput
+			fsmimpl.Plain(rd, &in.StatusReason)
+			return dependencyFailedCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opStart = &fsmimpl.Operation[Job]{
 		Name: "start", Stored: "start", Event: "starting", By: fsmimpl.BySystem,
 		From:  []string{"runnable"},
 		Moves: []fsmimpl.Move{{From: "runnable", To: "starting"}},
+		Doc:   "There is a host.",
 	}
 
 	opFailToStart = &fsmimpl.Operation[Job]{
@@ -366,6 +407,17 @@ var (
 		From:  []string{"starting"},
 		Moves: []fsmimpl.Move{{From: "starting", To: "runnable"}, {From: "starting", To: "failed"}},
 		Feeds: []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
+		Doc:   "The container could not be set up.",
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "retry", Stored: "retry", Kind: driver.KindBool}, Doc: "Whether the retry strategy allows another attempt."},
+			{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in FailToStartInput
+			fsmimpl.Plain(rd, &in.Retry)
+			fsmimpl.Plain(rd, &in.StatusReason)
+			return failToStartCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opRun = &fsmimpl.Operation[Job]{
@@ -373,6 +425,13 @@ var (
 		From:  []string{"starting"},
 		Moves: []fsmimpl.Move{{From: "starting", To: "running"}},
 		Feeds: []fsmimpl.Feed{{Input: "timeout_at", Column: "timeout_at"}},
+		Doc:   "The container is up. This is what counts as an attempt.",
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "timeout_at", Stored: "timeout_at", Kind: driver.KindTime, Optional: true}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in RunInput
+			fsmimpl.PlainOptional(rd, &in.TimeoutAt)
+			return runCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opFinish = &fsmimpl.Operation[Job]{
@@ -380,6 +439,17 @@ var (
 		From:  []string{"running"},
 		Moves: []fsmimpl.Move{{From: "running", To: "succeeded"}, {From: "running", To: "runnable"}, {From: "running", To: "failed"}},
 		Feeds: []fsmimpl.Feed{{Input: "exit_code", Column: "exit_code"}},
+		Doc:   "The container ended by itself.",
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "retry", Stored: "retry", Kind: driver.KindBool}, Doc: "What evaluateOnExit of the retry strategy says; true where it says nothing."},
+			{Column: driver.Column{Name: "exit_code", Stored: "exit_code", Kind: driver.KindInt}},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in FinishInput
+			fsmimpl.Plain(rd, &in.Retry)
+			fsmimpl.Plain(rd, &in.ExitCode)
+			return finishCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opLoseHost = &fsmimpl.Operation[Job]{
@@ -387,6 +457,13 @@ var (
 		From:  []string{"running"},
 		Moves: []fsmimpl.Move{{From: "running", To: "runnable"}, {From: "running", To: "failed"}},
 		Feeds: []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
+		Doc:   "The instance under the container ended or failed.",
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in LoseHostInput
+			fsmimpl.Plain(rd, &in.StatusReason)
+			return loseHostCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opTimeOut = &fsmimpl.Operation[Job]{
@@ -395,6 +472,8 @@ var (
 		Moves:    []fsmimpl.Move{{From: "running", To: "failed"}},
 		Feeds:    []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
 		Triggers: []fsmimpl.Trigger{{After: "timeout_at"}},
+		Doc:      "The attempt ran for too long. A job that timed out is not tried again.",
+		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}}},
 	}
 
 	opCancel = &fsmimpl.Operation[Job]{
@@ -403,6 +482,13 @@ var (
 		Moves:    []fsmimpl.Move{{From: "submitted", To: "failed"}, {From: "pending", To: "failed"}, {From: "runnable", To: "failed"}},
 		Feeds:    []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
 		Recorded: []string{"failed"},
+		Doc:      "It ends a job that has not started.",
+		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in CancelInput
+			fsmimpl.Plain(rd, &in.StatusReason)
+			return cancelCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opTerminate = &fsmimpl.Operation[Job]{
@@ -417,6 +503,13 @@ var (
 		},
 		Feeds:    []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
 		Recorded: []string{"failed"},
+		Doc:      "It ends a job wherever it is; it is not tried again.",
+		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in TerminateInput
+			fsmimpl.Plain(rd, &in.StatusReason)
+			return terminateCall(nil, in, fsm.Call(c))
+		},
 	}
 )
 

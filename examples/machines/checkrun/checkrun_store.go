@@ -20,6 +20,9 @@ var sqliteSQL string
 //go:embed checkrun.postgres.sql
 var postgresSQL string
 
+//go:embed checkrun.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "checkrun",
@@ -325,6 +328,13 @@ func (m *Machine) Core() *fsm.Machine[CheckRun] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opCreate = &fsmimpl.Operation[CheckRun]{
@@ -339,6 +349,23 @@ var (
 			{Input: "output", Column: "output"},
 		},
 		NeedActor: true,
+		Doc:       "An app makes a check run.",
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "suite", Stored: "suite", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "name", Stored: "name", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "head_sha", Stored: "head_sha", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "is_actions", Stored: "is_actions", Kind: driver.KindBool}},
+			{Column: driver.Column{Name: "output", Stored: "output", Kind: driver.KindJSON, Optional: true}},
+		},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[CheckRun] {
+			var in CreateInput
+			fsmimpl.Plain(rd, &in.Suite)
+			fsmimpl.Plain(rd, &in.Name)
+			fsmimpl.Plain(rd, &in.HeadSha)
+			fsmimpl.Plain(rd, &in.IsActions)
+			fsmimpl.ScanOptional(rd, &in.Output)
+			return createCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opQueue = &fsmimpl.Operation[CheckRun]{
@@ -346,6 +373,11 @@ var (
 		From:      []string{"requested", "waiting", "pending"},
 		Moves:     []fsmimpl.Move{{From: "requested", To: "queued"}, {From: "waiting", To: "queued"}, {From: "pending", To: "queued"}},
 		NeedActor: true,
+		Doc:       "The check run may start from now on.",
+		Rules:     []fsmimpl.Rule{{Name: "own_app", Text: "app == actor"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[CheckRun] {
+			return queueCall(nil, fsm.Call(c))
+		},
 	}
 
 	opWait = &fsmimpl.Operation[CheckRun]{
@@ -353,6 +385,14 @@ var (
 		From:      []string{"requested", "queued", "pending"},
 		Moves:     []fsmimpl.Move{{From: "requested", To: "waiting"}, {From: "queued", To: "waiting"}, {From: "pending", To: "waiting"}},
 		NeedActor: true,
+		Doc:       "A rule has to be met first.",
+		Rules: []fsmimpl.Rule{
+			{Name: "own_app", Text: "app == actor"},
+			{Name: "actions_only", Text: "is_actions == true"},
+		},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[CheckRun] {
+			return waitCall(nil, fsm.Call(c))
+		},
 	}
 
 	opHold = &fsmimpl.Operation[CheckRun]{
@@ -360,6 +400,14 @@ var (
 		From:      []string{"requested", "queued", "waiting"},
 		Moves:     []fsmimpl.Move{{From: "requested", To: "pending"}, {From: "queued", To: "pending"}, {From: "waiting", To: "pending"}},
 		NeedActor: true,
+		Doc:       "Too many check runs run at the same time.",
+		Rules: []fsmimpl.Rule{
+			{Name: "own_app", Text: "app == actor"},
+			{Name: "actions_only", Text: "is_actions == true"},
+		},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[CheckRun] {
+			return holdCall(nil, fsm.Call(c))
+		},
 	}
 
 	opStart = &fsmimpl.Operation[CheckRun]{
@@ -367,6 +415,11 @@ var (
 		From:      []string{"queued"},
 		Moves:     []fsmimpl.Move{{From: "queued", To: "in_progress"}},
 		NeedActor: true,
+		Doc:       "The work begins.",
+		Rules:     []fsmimpl.Rule{{Name: "own_app", Text: "app == actor"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[CheckRun] {
+			return startCall(nil, fsm.Call(c))
+		},
 	}
 
 	opDescribe = &fsmimpl.Operation[CheckRun]{
@@ -375,6 +428,18 @@ var (
 		Moves:     []fsmimpl.Move{{From: "queued", To: "queued"}, {From: "in_progress", To: "in_progress"}, {From: "completed", To: "completed"}},
 		Feeds:     []fsmimpl.Feed{{Input: "name", Column: "name"}, {Input: "output", Column: "output"}},
 		NeedActor: true,
+		Doc:       "It reports on the way.",
+		Rules:     []fsmimpl.Rule{{Name: "own_app", Text: "app == actor"}},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "name", Stored: "name", Kind: driver.KindString, Optional: true}},
+			{Column: driver.Column{Name: "output", Stored: "output", Kind: driver.KindJSON, Optional: true}},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[CheckRun] {
+			var in DescribeInput
+			fsmimpl.PlainOptional(rd, &in.Name)
+			fsmimpl.ScanOptional(rd, &in.Output)
+			return describeCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opComplete = &fsmimpl.Operation[CheckRun]{
@@ -389,6 +454,21 @@ var (
 		},
 		Feeds:     []fsmimpl.Feed{{Input: "conclusion", Column: "conclusion"}, {Input: "output", Column: "output"}},
 		NeedActor: true,
+		Doc:       "It gives the conclusion; a check run that never started may have one, too.",
+		Rules: []fsmimpl.Rule{
+			{Name: "own_app", Text: "app == actor"},
+			{Name: "set_by_github", Text: "input.conclusion != stale"},
+		},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "conclusion", Stored: "conclusion", Kind: driver.KindEnum, Words: []string{"action_required", "cancelled", "failure", "neutral", "success", "skipped", "stale", "startup_failure", "timed_out"}}},
+			{Column: driver.Column{Name: "output", Stored: "output", Kind: driver.KindJSON, Optional: true}},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[CheckRun] {
+			var in CompleteInput
+			fsmimpl.Word(rd, &in.Conclusion)
+			fsmimpl.ScanOptional(rd, &in.Output)
+			return completeCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opConcludeAgain = &fsmimpl.Operation[CheckRun]{
@@ -397,6 +477,21 @@ var (
 		Moves:     []fsmimpl.Move{{From: "completed", To: "completed"}},
 		Feeds:     []fsmimpl.Feed{{Input: "conclusion", Column: "conclusion"}, {Input: "output", Column: "output"}},
 		NeedActor: true,
+		Doc:       "It changes the conclusion of a check run that is over.",
+		Rules: []fsmimpl.Rule{
+			{Name: "own_app", Text: "app == actor"},
+			{Name: "set_by_github", Text: "input.conclusion != stale"},
+		},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "conclusion", Stored: "conclusion", Kind: driver.KindEnum, Words: []string{"action_required", "cancelled", "failure", "neutral", "success", "skipped", "stale", "startup_failure", "timed_out"}}},
+			{Column: driver.Column{Name: "output", Stored: "output", Kind: driver.KindJSON, Optional: true}},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[CheckRun] {
+			var in ConcludeAgainInput
+			fsmimpl.Word(rd, &in.Conclusion)
+			fsmimpl.ScanOptional(rd, &in.Output)
+			return concludeAgainCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opMakeStale = &fsmimpl.Operation[CheckRun]{
@@ -413,6 +508,7 @@ var (
 		System: func(*CheckRun, time.Time) (fsmimpl.Call[CheckRun], error) {
 			return makeStaleCall(nil, fsm.Call{}), nil
 		},
+		Doc: "GitHub gives up a check run that did not end within 14 days.",
 	}
 
 	opRerequest = &fsmimpl.Operation[CheckRun]{
@@ -421,6 +517,10 @@ var (
 		Moves:     []fsmimpl.Move{{From: "completed", To: "completed"}},
 		NeedActor: true,
 		Asks:      []*fsmimpl.EffectInfo[CheckRun]{{Name: "send_rerequested"}},
+		Doc:       "Somebody asks for the check again. The app is told and decides.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[CheckRun] {
+			return rerequestCall(nil, fsm.Call(c))
+		},
 	}
 
 	opReset = &fsmimpl.Operation[CheckRun]{
@@ -428,6 +528,11 @@ var (
 		From:      []string{"completed"},
 		Moves:     []fsmimpl.Move{{From: "completed", To: "queued"}},
 		NeedActor: true,
+		Doc:       "The app runs the check again.",
+		Rules:     []fsmimpl.Rule{{Name: "own_app", Text: "app == actor"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[CheckRun] {
+			return resetCall(nil, fsm.Call(c))
+		},
 	}
 )
 

@@ -20,6 +20,9 @@ var sqliteSQL string
 //go:embed container.postgres.sql
 var postgresSQL string
 
+//go:embed container.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "container",
@@ -313,6 +316,13 @@ func (m *Machine) Core() *fsm.Machine[Container] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opCreate = &fsmimpl.Operation[Container]{
@@ -326,6 +336,21 @@ var (
 			{Input: "annotations", Column: "annotations"},
 		},
 		Asks: []*fsmimpl.EffectInfo[Container]{{Name: "make_environment"}},
+		Doc:  "It makes the environment that config.json asks for.",
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "container_id", Stored: "container_id", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "oci_version", Stored: "oci_version", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "bundle", Stored: "bundle", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "annotations", Stored: "annotations", Kind: driver.KindJSON, Optional: true}},
+		},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Container] {
+			var in CreateInput
+			fsmimpl.Plain(rd, &in.ContainerID)
+			fsmimpl.Plain(rd, &in.OciVersion)
+			fsmimpl.Plain(rd, &in.Bundle)
+			fsmimpl.ScanOptional(rd, &in.Annotations)
+			return createCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opFinishCreate = &fsmimpl.Operation[Container]{
@@ -333,6 +358,13 @@ var (
 		From:  []string{"creating"},
 		Moves: []fsmimpl.Move{{From: "creating", To: "created"}},
 		Feeds: []fsmimpl.Feed{{Input: "pid", Column: "pid"}},
+		Doc:   "The environment is there, with the hooks createRuntime and createContainer run.",
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "pid", Stored: "pid", Kind: driver.KindInt}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Container] {
+			var in FinishCreateInput
+			fsmimpl.Plain(rd, &in.Pid)
+			return finishCreateCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opFailCreate = &fsmimpl.Operation[Container]{
@@ -340,6 +372,10 @@ var (
 		From:   []string{"creating"},
 		Moves:  []fsmimpl.Move{{From: "creating", To: "deleted"}},
 		Places: []*fsmimpl.Place[Container]{{States: []string{"deleted"}, Enter: enterDeleted}},
+		Doc:    "The environment, or one of its hooks, failed; what was made is undone.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Container] {
+			return failCreateCall(nil, fsm.Call(c))
+		},
 	}
 
 	opStart = &fsmimpl.Operation[Container]{
@@ -347,6 +383,10 @@ var (
 		From:  []string{"created"},
 		Moves: []fsmimpl.Move{{From: "created", To: "running"}},
 		Asks:  []*fsmimpl.EffectInfo[Container]{{Name: "run_program"}},
+		Doc:   "It runs the program of the user.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Container] {
+			return startCall(nil, fsm.Call(c))
+		},
 	}
 
 	opFailStart = &fsmimpl.Operation[Container]{
@@ -354,6 +394,10 @@ var (
 		From:  []string{"created"},
 		Moves: []fsmimpl.Move{{From: "created", To: "stopped"}},
 		Then:  "destroy",
+		Doc:   "The hook startContainer failed, so the container is stopped and, without a delete, destroyed.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Container] {
+			return failStartCall(nil, fsm.Call(c))
+		},
 	}
 
 	opDestroy = &fsmimpl.Operation[Container]{
@@ -364,6 +408,7 @@ var (
 		System: func(*Container, time.Time) (fsmimpl.Call[Container], error) {
 			return destroyCall(nil, fsm.Call{}), nil
 		},
+		Doc: "The runtime goes on at step 12 of the life cycle.",
 	}
 
 	opKill = &fsmimpl.Operation[Container]{
@@ -371,6 +416,13 @@ var (
 		From:  []string{"created", "running"},
 		Moves: []fsmimpl.Move{{From: "created", To: "created"}, {From: "running", To: "running"}},
 		Asks:  []*fsmimpl.EffectInfo[Container]{{Name: "send_signal"}},
+		Doc:   "It sends a signal to the process, which may go on.",
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "signal", Stored: "signal", Kind: driver.KindString}, Doc: "The signal, such as SIGTERM."}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Container] {
+			var in KillInput
+			fsmimpl.Plain(rd, &in.Signal)
+			return killCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opExit = &fsmimpl.Operation[Container]{
@@ -378,6 +430,13 @@ var (
 		From:  []string{"created", "running"},
 		Moves: []fsmimpl.Move{{From: "created", To: "stopped"}, {From: "running", To: "stopped"}},
 		Feeds: []fsmimpl.Feed{{Input: "exit_code", Column: "exit_code"}},
+		Doc:   "The process has ended, by itself or by a signal.",
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "exit_code", Stored: "exit_code", Kind: driver.KindInt}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Container] {
+			var in ExitInput
+			fsmimpl.Plain(rd, &in.ExitCode)
+			return exitCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opDelete = &fsmimpl.Operation[Container]{
@@ -385,6 +444,10 @@ var (
 		From:   []string{"stopped"},
 		Moves:  []fsmimpl.Move{{From: "stopped", To: "deleted"}},
 		Places: []*fsmimpl.Place[Container]{{States: []string{"deleted"}, Enter: enterDeleted}},
+		Doc:    "It undoes what create made and runs the poststop hooks.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Container] {
+			return deleteCall(nil, fsm.Call(c))
+		},
 	}
 )
 

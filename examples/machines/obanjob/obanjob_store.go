@@ -19,6 +19,9 @@ var sqliteSQL string
 //go:embed obanjob.postgres.sql
 var postgresSQL string
 
+//go:embed obanjob.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "obanjob",
@@ -298,6 +301,13 @@ func (m *Machine) Core() *fsm.Machine[Job] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opInsert = &fsmimpl.Operation[Job]{
@@ -312,6 +322,25 @@ var (
 			{Input: "max_attempts", Column: "max_attempts"},
 			{Input: "scheduled_at", Column: "scheduled_at"},
 		},
+		Doc: "It makes a job, to be run now or later.",
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "worker", Stored: "worker", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "queue", Stored: "queue", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "args", Stored: "args", Kind: driver.KindJSON}},
+			{Column: driver.Column{Name: "priority", Stored: "priority", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "max_attempts", Stored: "max_attempts", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "scheduled_at", Stored: "scheduled_at", Kind: driver.KindTime}},
+		},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in InsertInput
+			fsmimpl.Plain(rd, &in.Worker)
+			fsmimpl.Plain(rd, &in.Queue)
+			fsmimpl.Scan(rd, &in.Args)
+			fsmimpl.Plain(rd, &in.Priority)
+			fsmimpl.Plain(rd, &in.MaxAttempts)
+			fsmimpl.Plain(rd, &in.ScheduledAt)
+			return insertCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opStage = &fsmimpl.Operation[Job]{
@@ -322,6 +351,7 @@ var (
 		System: func(*Job, time.Time) (fsmimpl.Call[Job], error) {
 			return stageCall(nil, fsm.Call{}), nil
 		},
+		Doc: "The stager makes a job available whose time has come.",
 	}
 
 	opFetch = &fsmimpl.Operation[Job]{
@@ -336,12 +366,24 @@ var (
 		Own: func(j *Job) bool {
 			return j.Attempt < j.MaxAttempts
 		},
+		Doc:   "A queue takes its next job.",
+		Rules: []fsmimpl.Rule{{Name: "attempts_left", Text: "attempt < max_attempts"}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "queue", Stored: "queue", Kind: driver.KindString}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in FetchInput
+			fsmimpl.Plain(rd, &in.Queue)
+			return fetchCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opComplete = &fsmimpl.Operation[Job]{
 		Name: "complete", Stored: "complete", Event: "completed", By: fsmimpl.ByCaller,
 		From:  []string{"executing"},
 		Moves: []fsmimpl.Move{{From: "executing", To: "completed"}},
+		Doc:   "The worker returned ok.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			return completeCall(nil, fsm.Call(c))
+		},
 	}
 
 	opFail = &fsmimpl.Operation[Job]{
@@ -349,6 +391,17 @@ var (
 		From:  []string{"executing"},
 		Moves: []fsmimpl.Move{{From: "executing", To: "discarded"}, {From: "executing", To: "retryable"}},
 		Feeds: []fsmimpl.Feed{{Input: "retry_at", Column: "scheduled_at"}, {Input: "error", Column: "error"}},
+		Doc:   "The worker returned an error or crashed.",
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "retry_at", Stored: "retry_at", Kind: driver.KindTime}, Doc: "What the backoff of the worker says."},
+			{Column: driver.Column{Name: "error", Stored: "error", Kind: driver.KindJSON}},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in FailInput
+			fsmimpl.Plain(rd, &in.RetryAt)
+			fsmimpl.Scan(rd, &in.Error)
+			return failCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opSnooze = &fsmimpl.Operation[Job]{
@@ -356,6 +409,13 @@ var (
 		From:  []string{"executing"},
 		Moves: []fsmimpl.Move{{From: "executing", To: "scheduled"}},
 		Feeds: []fsmimpl.Feed{{Input: "scheduled_at", Column: "scheduled_at"}},
+		Doc:   "The worker asks to be called again later; that costs no attempt.",
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "scheduled_at", Stored: "scheduled_at", Kind: driver.KindTime}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in SnoozeInput
+			fsmimpl.Plain(rd, &in.ScheduledAt)
+			return snoozeCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opCancelWork = &fsmimpl.Operation[Job]{
@@ -363,6 +423,13 @@ var (
 		From:  []string{"executing"},
 		Moves: []fsmimpl.Move{{From: "executing", To: "cancelled"}},
 		Feeds: []fsmimpl.Feed{{Input: "error", Column: "error"}},
+		Doc:   "The worker returned cancel with a reason.",
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "error", Stored: "error", Kind: driver.KindJSON}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in CancelWorkInput
+			fsmimpl.Scan(rd, &in.Error)
+			return cancelWorkCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opDiscard = &fsmimpl.Operation[Job]{
@@ -370,6 +437,13 @@ var (
 		From:  []string{"executing"},
 		Moves: []fsmimpl.Move{{From: "executing", To: "discarded"}},
 		Feeds: []fsmimpl.Feed{{Input: "error", Column: "error"}},
+		Doc:   "The worker returned discard, an older word for cancel.",
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "error", Stored: "error", Kind: driver.KindJSON}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in DiscardInput
+			fsmimpl.Scan(rd, &in.Error)
+			return discardCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opCancel = &fsmimpl.Operation[Job]{
@@ -377,6 +451,10 @@ var (
 		From:     []string{"scheduled", "available", "executing", "retryable"},
 		Moves:    []fsmimpl.Move{{From: "scheduled", To: "cancelled"}, {From: "available", To: "cancelled"}, {From: "executing", To: "cancelled"}, {From: "retryable", To: "cancelled"}},
 		Recorded: []string{"cancelled"},
+		Doc:      "Somebody stops the job; a running one is killed.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			return cancelCall(nil, fsm.Call(c))
+		},
 	}
 
 	opRetry = &fsmimpl.Operation[Job]{
@@ -390,6 +468,10 @@ var (
 			{From: "discarded", To: "available"},
 		},
 		Recorded: []string{"available", "executing"},
+		Doc:      "It makes a job available at once, with one more attempt when all were used.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			return retryCall(nil, fsm.Call(c))
+		},
 	}
 
 	opRescue = &fsmimpl.Operation[Job]{
@@ -400,6 +482,7 @@ var (
 		System: func(*Job, time.Time) (fsmimpl.Call[Job], error) {
 			return rescueCall(nil, fsm.Call{}), nil
 		},
+		Doc: "The Lifeline plugin takes back a job that has been executing for too long.",
 	}
 )
 

@@ -19,6 +19,9 @@ var sqliteSQL string
 //go:embed paymentintent.postgres.sql
 var postgresSQL string
 
+//go:embed paymentintent.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "paymentintent",
@@ -278,6 +281,13 @@ func (m *Machine) Core() *fsm.Machine[PaymentIntent] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opCreate = &fsmimpl.Operation[PaymentIntent]{
@@ -291,6 +301,23 @@ var (
 			{Input: "confirmation_method", Column: "confirmation_method"},
 			{Input: "payment_method", Column: "payment_method"},
 		},
+		Doc: "It starts a payment.",
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "currency", Stored: "currency", Kind: driver.KindString, Least: 3, Most: 3}},
+			{Column: driver.Column{Name: "capture_method", Stored: "capture_method", Kind: driver.KindEnum, Words: []string{"automatic", "manual"}}},
+			{Column: driver.Column{Name: "confirmation_method", Stored: "confirmation_method", Kind: driver.KindEnum, Words: []string{"automatic", "manual"}}},
+			{Column: driver.Column{Name: "payment_method", Stored: "payment_method", Kind: driver.KindString, Optional: true}},
+		},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[PaymentIntent] {
+			var in CreateInput
+			fsmimpl.Plain(rd, &in.Amount)
+			fsmimpl.Plain(rd, &in.Currency)
+			fsmimpl.Word(rd, &in.CaptureMethod)
+			fsmimpl.Word(rd, &in.ConfirmationMethod)
+			fsmimpl.PlainOptional(rd, &in.PaymentMethod)
+			return createCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opUpdate = &fsmimpl.Operation[PaymentIntent]{
@@ -298,6 +325,13 @@ var (
 		From:  []string{"requires_payment_method", "requires_confirmation", "requires_action"},
 		Moves: []fsmimpl.Move{{From: "requires_payment_method", To: "requires_payment_method"}, {From: "requires_confirmation", To: "requires_confirmation"}, {From: "requires_action", To: "requires_action"}},
 		Feeds: []fsmimpl.Feed{{Input: "amount", Column: "amount"}},
+		Doc:   "It changes the amount as long as nothing is charged.",
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[PaymentIntent] {
+			var in UpdateInput
+			fsmimpl.Plain(rd, &in.Amount)
+			return updateCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opAttach = &fsmimpl.Operation[PaymentIntent]{
@@ -305,6 +339,13 @@ var (
 		From:  []string{"requires_payment_method", "requires_confirmation"},
 		Moves: []fsmimpl.Move{{From: "requires_payment_method", To: "requires_confirmation"}, {From: "requires_confirmation", To: "requires_confirmation"}},
 		Feeds: []fsmimpl.Feed{{Input: "payment_method", Column: "payment_method"}},
+		Doc:   "It says what is to be charged.",
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "payment_method", Stored: "payment_method", Kind: driver.KindString}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[PaymentIntent] {
+			var in AttachInput
+			fsmimpl.Plain(rd, &in.PaymentMethod)
+			return attachCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opConfirm = &fsmimpl.Operation[PaymentIntent]{
@@ -323,6 +364,21 @@ var (
 			{Input: "decline_code", Column: "last_payment_error"},
 			{Input: "capture_before", Column: "capture_before"},
 		},
+		Doc: "It tries to charge the customer.",
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "outcome", Stored: "outcome", Kind: driver.KindEnum, Words: []string{"action", "processing", "approved", "declined"}}, Doc: "What the payment method answered."},
+			{Column: driver.Column{Name: "next_action", Stored: "next_action", Kind: driver.KindJSON, Optional: true}, Doc: "What the customer has to do."},
+			{Column: driver.Column{Name: "decline_code", Stored: "decline_code", Kind: driver.KindString, Optional: true}, Doc: "Why it was declined."},
+			{Column: driver.Column{Name: "capture_before", Stored: "capture_before", Kind: driver.KindTime, Optional: true}, Doc: "When an authorization ends."},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[PaymentIntent] {
+			var in ConfirmInput
+			fsmimpl.Word(rd, &in.Outcome)
+			fsmimpl.ScanOptional(rd, &in.NextAction)
+			fsmimpl.PlainOptional(rd, &in.DeclineCode)
+			fsmimpl.PlainOptional(rd, &in.CaptureBefore)
+			return confirmCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opSettleAction = &fsmimpl.Operation[PaymentIntent]{
@@ -336,6 +392,19 @@ var (
 			{From: "requires_action", To: "requires_capture"},
 		},
 		Feeds: []fsmimpl.Feed{{Input: "decline_code", Column: "last_payment_error"}, {Input: "capture_before", Column: "capture_before"}},
+		Doc:   "The customer did, or did not do, what was asked.",
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "outcome", Stored: "outcome", Kind: driver.KindEnum, Words: []string{"processing", "approved", "declined"}}, Doc: "What the payment method answered."},
+			{Column: driver.Column{Name: "decline_code", Stored: "decline_code", Kind: driver.KindString, Optional: true}, Doc: "Why it was declined."},
+			{Column: driver.Column{Name: "capture_before", Stored: "capture_before", Kind: driver.KindTime, Optional: true}, Doc: "When an authorization ends."},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[PaymentIntent] {
+			var in SettleActionInput
+			fsmimpl.Word(rd, &in.Outcome)
+			fsmimpl.PlainOptional(rd, &in.DeclineCode)
+			fsmimpl.PlainOptional(rd, &in.CaptureBefore)
+			return settleActionCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opSettle = &fsmimpl.Operation[PaymentIntent]{
@@ -343,6 +412,19 @@ var (
 		From:  []string{"processing"},
 		Moves: []fsmimpl.Move{{From: "processing", To: "requires_payment_method"}, {From: "processing", To: "succeeded"}, {From: "processing", To: "requires_capture"}},
 		Feeds: []fsmimpl.Feed{{Input: "decline_code", Column: "last_payment_error"}, {Input: "capture_before", Column: "capture_before"}},
+		Doc:   "The bank answered a payment that was under way.",
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "outcome", Stored: "outcome", Kind: driver.KindEnum, Words: []string{"approved", "declined"}}, Doc: "What the payment method answered."},
+			{Column: driver.Column{Name: "decline_code", Stored: "decline_code", Kind: driver.KindString, Optional: true}, Doc: "Why it was declined."},
+			{Column: driver.Column{Name: "capture_before", Stored: "capture_before", Kind: driver.KindTime, Optional: true}, Doc: "When an authorization ends."},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[PaymentIntent] {
+			var in SettleInput
+			fsmimpl.Word(rd, &in.Outcome)
+			fsmimpl.PlainOptional(rd, &in.DeclineCode)
+			fsmimpl.PlainOptional(rd, &in.CaptureBefore)
+			return settleCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opIncrementAuthorization = &fsmimpl.Operation[PaymentIntent]{
@@ -350,6 +432,14 @@ var (
 		From:  []string{"requires_capture"},
 		Moves: []fsmimpl.Move{{From: "requires_capture", To: "requires_capture"}},
 		Feeds: []fsmimpl.Feed{{Input: "amount", Column: "amount"}, {Input: "amount", Column: "amount_capturable"}},
+		Doc:   "It raises what is held.",
+		Rules: []fsmimpl.Rule{{Name: "is_more", Text: "amount < input.amount"}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}, Doc: "The new amount."}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[PaymentIntent] {
+			var in IncrementAuthorizationInput
+			fsmimpl.Plain(rd, &in.Amount)
+			return incrementAuthorizationCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opCapture = &fsmimpl.Operation[PaymentIntent]{
@@ -357,6 +447,18 @@ var (
 		From:  []string{"requires_capture"},
 		Moves: []fsmimpl.Move{{From: "requires_capture", To: "succeeded"}, {From: "requires_capture", To: "processing"}},
 		Feeds: []fsmimpl.Feed{{Input: "amount", Column: "amount_received"}},
+		Doc:   "It takes all or a part of what is held and lets the rest go.",
+		Rules: []fsmimpl.Rule{{Name: "is_held", Text: "input.amount <= amount_capturable and 1 <= input.amount"}},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}, Doc: "How much of it is captured."},
+			{Column: driver.Column{Name: "at_once", Stored: "at_once", Kind: driver.KindBool}, Doc: "Whether the payment method settles without processing."},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[PaymentIntent] {
+			var in CaptureInput
+			fsmimpl.Plain(rd, &in.Amount)
+			fsmimpl.Plain(rd, &in.AtOnce)
+			return captureCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opExpireAuthorization = &fsmimpl.Operation[PaymentIntent]{
@@ -367,6 +469,7 @@ var (
 		System: func(*PaymentIntent, time.Time) (fsmimpl.Call[PaymentIntent], error) {
 			return expireAuthorizationCall(nil, fsm.Call{}), nil
 		},
+		Doc: "The time for a capture is over.",
 	}
 
 	opCancel = &fsmimpl.Operation[PaymentIntent]{
@@ -380,6 +483,13 @@ var (
 			{From: "requires_capture", To: "canceled"},
 		},
 		Feeds: []fsmimpl.Feed{{Input: "cancellation_reason", Column: "cancellation_reason"}},
+		Doc:   "It gives the payment up; what is held is let go.",
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "cancellation_reason", Stored: "cancellation_reason", Kind: driver.KindEnum, Words: []string{"duplicate", "fraudulent", "requested_by_customer", "abandoned", "automatic"}}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[PaymentIntent] {
+			var in CancelInput
+			fsmimpl.Word(rd, &in.CancellationReason)
+			return cancelCall(nil, in, fsm.Call(c))
+		},
 	}
 )
 

@@ -21,6 +21,9 @@ var sqliteSQL string
 //go:embed pod.postgres.sql
 var postgresSQL string
 
+//go:embed pod.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "pod",
@@ -286,6 +289,13 @@ func (m *Machine) Core() *fsm.Machine[Pod] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opCreate = &fsmimpl.Operation[Pod]{
@@ -297,6 +307,19 @@ var (
 			{Input: "containers", Column: "containers"},
 			{Input: "deadline", Column: "deadline"},
 		},
+		Doc: "The API server accepts a Pod.",
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "restart_policy", Stored: "restart_policy", Kind: driver.KindEnum, Words: []string{"always", "on_failure", "never"}}},
+			{Column: driver.Column{Name: "containers", Stored: "containers", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "deadline", Stored: "deadline", Kind: driver.KindTime, Optional: true}},
+		},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Pod] {
+			var in CreateInput
+			fsmimpl.Word(rd, &in.RestartPolicy)
+			fsmimpl.Plain(rd, &in.Containers)
+			fsmimpl.PlainOptional(rd, &in.Deadline)
+			return createCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opBind = &fsmimpl.Operation[Pod]{
@@ -304,6 +327,14 @@ var (
 		From:  []string{"pending"},
 		Moves: []fsmimpl.Move{{From: "pending", To: "pending"}},
 		Feeds: []fsmimpl.Feed{{Input: "node", Column: "node"}},
+		Doc:   "The scheduler gives it a node.",
+		Rules: []fsmimpl.Rule{{Name: "unbound", Text: "node is absent"}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "node", Stored: "node", Kind: driver.KindString}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Pod] {
+			var in BindInput
+			fsmimpl.Plain(rd, &in.Node)
+			return bindCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opReport = &fsmimpl.Operation[Pod]{
@@ -322,6 +353,25 @@ var (
 			{From: "unknown", To: "failed"},
 		},
 		NeedActor: true,
+		Doc:       "The kubelet counts the containers. Those that it does not count have ended well.",
+		Rules: []fsmimpl.Rule{
+			{Name: "own_kubelet", Text: "node == actor"},
+			{Name: "all_counted", Text: "input.waiting + input.restarting + input.running + input.failed <= containers"},
+		},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "waiting", Stored: "waiting", Kind: driver.KindInt}, Doc: "Containers that never ran."},
+			{Column: driver.Column{Name: "restarting", Stored: "restarting", Kind: driver.KindInt}, Doc: "Containers that ended and wait to be started again."},
+			{Column: driver.Column{Name: "running", Stored: "running", Kind: driver.KindInt}, Doc: "Containers that run."},
+			{Column: driver.Column{Name: "failed", Stored: "failed", Kind: driver.KindInt}, Doc: "Containers that ended badly."},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Pod] {
+			var in ReportInput
+			fsmimpl.Plain(rd, &in.Waiting)
+			fsmimpl.Plain(rd, &in.Restarting)
+			fsmimpl.Plain(rd, &in.Running)
+			fsmimpl.Plain(rd, &in.Failed)
+			return reportCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opLoseContact = &fsmimpl.Operation[Pod]{
@@ -329,6 +379,8 @@ var (
 		From:  []string{"running"},
 		Moves: []fsmimpl.Move{{From: "running", To: "unknown"}},
 		Feeds: []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
+		Doc:   "The node is not heard of any more.",
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}}},
 	}
 
 	opExceedDeadline = &fsmimpl.Operation[Pod]{
@@ -337,6 +389,8 @@ var (
 		Moves:    []fsmimpl.Move{{From: "pending", To: "failed"}, {From: "running", To: "failed"}},
 		Feeds:    []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
 		Triggers: []fsmimpl.Trigger{{After: "deadline"}},
+		Doc:      "The time of activeDeadlineSeconds is over.",
+		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}}},
 	}
 
 	opEvict = &fsmimpl.Operation[Pod]{
@@ -344,6 +398,13 @@ var (
 		From:  []string{"pending", "running"},
 		Moves: []fsmimpl.Move{{From: "pending", To: "failed"}, {From: "running", To: "failed"}},
 		Feeds: []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
+		Doc:   "The node, the scheduler or an operator needs its room.",
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Pod] {
+			var in EvictInput
+			fsmimpl.Plain(rd, &in.StatusReason)
+			return evictCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opDelete = &fsmimpl.Operation[Pod]{
@@ -351,6 +412,14 @@ var (
 		From:  []string{"pending", "running", "unknown"},
 		Moves: []fsmimpl.Move{{From: "pending", To: "pending"}, {From: "running", To: "running"}, {From: "unknown", To: "unknown"}},
 		Feeds: []fsmimpl.Feed{{Input: "deletion_at", Column: "deletion_at"}},
+		Doc:   "It asks for its end, with a time of grace.",
+		Rules: []fsmimpl.Rule{{Name: "never_deleted", Text: "deletion_at is absent"}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "deletion_at", Stored: "deletion_at", Kind: driver.KindTime}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Pod] {
+			var in DeleteInput
+			fsmimpl.Plain(rd, &in.DeletionAt)
+			return deleteCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opHasten = &fsmimpl.Operation[Pod]{
@@ -358,6 +427,14 @@ var (
 		From:  []string{"pending", "running", "unknown"},
 		Moves: []fsmimpl.Move{{From: "pending", To: "pending"}, {From: "running", To: "running"}, {From: "unknown", To: "unknown"}},
 		Feeds: []fsmimpl.Feed{{Input: "deletion_at", Column: "deletion_at"}},
+		Doc:   "It shortens the time of grace.",
+		Rules: []fsmimpl.Rule{{Name: "shorter_grace", Text: "input.deletion_at < deletion_at"}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "deletion_at", Stored: "deletion_at", Kind: driver.KindTime}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Pod] {
+			var in HastenInput
+			fsmimpl.Plain(rd, &in.DeletionAt)
+			return hastenCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opCollect = &fsmimpl.Operation[Pod]{
@@ -366,6 +443,8 @@ var (
 		Moves:    []fsmimpl.Move{{From: "pending", To: "failed"}, {From: "running", To: "failed"}, {From: "unknown", To: "failed"}},
 		Feeds:    []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
 		Triggers: []fsmimpl.Trigger{{After: "deletion_at"}},
+		Doc:      "The garbage collector ends a Pod whose grace is over or whose node is gone.",
+		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}}},
 	}
 )
 

@@ -21,6 +21,9 @@ var sqliteSQL string
 //go:embed riverjob.postgres.sql
 var postgresSQL string
 
+//go:embed riverjob.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "riverjob",
@@ -321,6 +324,13 @@ func (m *Machine) Core() *fsm.Machine[Job] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opInsert = &fsmimpl.Operation[Job]{
@@ -337,12 +347,39 @@ var (
 			{Input: "scheduled_at", Column: "scheduled_at"},
 		},
 		Dedupe: "one_per_key",
+		Doc:    "It makes a job, or returns the one with the same unique key.",
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "pending", Stored: "pending", Kind: driver.KindBool}, Doc: "Whether the job first waits for something outside."},
+			{Column: driver.Column{Name: "kind", Stored: "kind", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "queue", Stored: "queue", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "args", Stored: "args", Kind: driver.KindJSON}},
+			{Column: driver.Column{Name: "priority", Stored: "priority", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "unique_key", Stored: "unique_key", Kind: driver.KindString, Optional: true}},
+			{Column: driver.Column{Name: "max_attempts", Stored: "max_attempts", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "scheduled_at", Stored: "scheduled_at", Kind: driver.KindTime}},
+		},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in InsertInput
+			fsmimpl.Plain(rd, &in.Pending)
+			fsmimpl.Plain(rd, &in.Kind)
+			fsmimpl.Plain(rd, &in.Queue)
+			fsmimpl.Scan(rd, &in.Args)
+			fsmimpl.Plain(rd, &in.Priority)
+			fsmimpl.PlainOptional(rd, &in.UniqueKey)
+			fsmimpl.Plain(rd, &in.MaxAttempts)
+			fsmimpl.Plain(rd, &in.ScheduledAt)
+			return insertCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opPromote = &fsmimpl.Operation[Job]{
 		Name: "promote", Stored: "promote", Event: "promoted", By: fsmimpl.ByCaller,
 		From:  []string{"pending"},
 		Moves: []fsmimpl.Move{{From: "pending", To: "scheduled"}, {From: "pending", To: "available"}},
+		Doc:   "What the job waited for is there.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			return promoteCall(nil, fsm.Call(c))
+		},
 	}
 
 	opSchedule = &fsmimpl.Operation[Job]{
@@ -353,6 +390,7 @@ var (
 		System: func(*Job, time.Time) (fsmimpl.Call[Job], error) {
 			return scheduleCall(nil, fsm.Call{}), nil
 		},
+		Doc: "The scheduler makes a job available whose time has come.",
 	}
 
 	opFetch = &fsmimpl.Operation[Job]{
@@ -363,12 +401,23 @@ var (
 		NeedActor: true,
 		Picks:     true,
 		Order:     []driver.Order{{Column: "priority"}, {Column: "scheduled_at"}},
+		Doc:       "A client takes the next job of a queue.",
+		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "queue", Stored: "queue", Kind: driver.KindString}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in FetchInput
+			fsmimpl.Plain(rd, &in.Queue)
+			return fetchCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opComplete = &fsmimpl.Operation[Job]{
 		Name: "complete", Stored: "complete", Event: "completed", By: fsmimpl.ByCaller,
 		From:  []string{"running"},
 		Moves: []fsmimpl.Move{{From: "running", To: "completed"}},
+		Doc:   "The worker is done.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			return completeCall(nil, fsm.Call(c))
+		},
 	}
 
 	opFail = &fsmimpl.Operation[Job]{
@@ -376,6 +425,17 @@ var (
 		From:  []string{"running"},
 		Moves: []fsmimpl.Move{{From: "running", To: "discarded"}, {From: "running", To: "cancelled"}, {From: "running", To: "available"}, {From: "running", To: "retryable"}},
 		Feeds: []fsmimpl.Feed{{Input: "retry_at", Column: "scheduled_at"}, {Input: "error", Column: "error"}},
+		Doc:   "The worker returned an error or panicked.",
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "retry_at", Stored: "retry_at", Kind: driver.KindTime}, Doc: "What the retry policy of the client says."},
+			{Column: driver.Column{Name: "error", Stored: "error", Kind: driver.KindJSON}},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in FailInput
+			fsmimpl.Plain(rd, &in.RetryAt)
+			fsmimpl.Scan(rd, &in.Error)
+			return failCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opSnooze = &fsmimpl.Operation[Job]{
@@ -383,12 +443,23 @@ var (
 		From:  []string{"running"},
 		Moves: []fsmimpl.Move{{From: "running", To: "cancelled"}, {From: "running", To: "available"}, {From: "running", To: "scheduled"}},
 		Feeds: []fsmimpl.Feed{{Input: "until", Column: "scheduled_at"}},
+		Doc:   "The worker asks to be called again later; that costs no attempt.",
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "until", Stored: "until", Kind: driver.KindTime}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in SnoozeInput
+			fsmimpl.Plain(rd, &in.Until)
+			return snoozeCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opCancelWork = &fsmimpl.Operation[Job]{
 		Name: "cancel_work", Stored: "cancel_work", Event: "cancelled_by_worker", By: fsmimpl.ByCaller,
 		From:  []string{"running"},
 		Moves: []fsmimpl.Move{{From: "running", To: "cancelled"}},
+		Doc:   "The worker says that the job is not to be tried again.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			return cancelWorkCall(nil, fsm.Call(c))
+		},
 	}
 
 	opCancel = &fsmimpl.Operation[Job]{
@@ -402,6 +473,10 @@ var (
 			{From: "retryable", To: "cancelled"},
 		},
 		Recorded: []string{"cancelled"},
+		Doc:      "It cancels a job; of a running one its client is asked to.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			return cancelCall(nil, fsm.Call(c))
+		},
 	}
 
 	opRetry = &fsmimpl.Operation[Job]{
@@ -417,6 +492,10 @@ var (
 			{From: "discarded", To: "available"},
 		},
 		Recorded: []string{"available"},
+		Doc:      "It makes a job available at once, with one more attempt when all were used.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			return retryCall(nil, fsm.Call(c))
+		},
 	}
 
 	opRescue = &fsmimpl.Operation[Job]{
@@ -425,6 +504,11 @@ var (
 		Moves:    []fsmimpl.Move{{From: "running", To: "cancelled"}, {From: "running", To: "discarded"}, {From: "running", To: "retryable"}},
 		Feeds:    []fsmimpl.Feed{{Input: "retry_at", Column: "scheduled_at"}, {Input: "error", Column: "error"}},
 		Triggers: []fsmimpl.Trigger{{After: "attempted_at", Plus: 1 * time.Hour}},
+		Doc:      "The rescuer ends an attempt whose client is gone.",
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "retry_at", Stored: "retry_at", Kind: driver.KindTime}, Doc: "What the retry policy says."},
+			{Column: driver.Column{Name: "error", Stored: "error", Kind: driver.KindJSON}},
+		},
 	}
 )
 

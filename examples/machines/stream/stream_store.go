@@ -19,6 +19,9 @@ var sqliteSQL string
 //go:embed stream.postgres.sql
 var postgresSQL string
 
+//go:embed stream.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "stream",
@@ -342,6 +345,13 @@ func (m *Machine) Core() *fsm.Machine[Stream] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opName = &fsmimpl.Operation[Stream]{
@@ -354,6 +364,19 @@ var (
 			{Input: "initiator", Column: "initiator"},
 		},
 		Dedupe: "one_per_number",
+		Doc:    "The number is used for the first time.",
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "connection", Stored: "connection", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "number", Stored: "number", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "initiator", Stored: "initiator", Kind: driver.KindEnum, Words: []string{"local", "remote"}}},
+		},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Stream] {
+			var in NameInput
+			fsmimpl.Plain(rd, &in.Connection)
+			fsmimpl.Plain(rd, &in.Number)
+			fsmimpl.Word(rd, &in.Initiator)
+			return nameCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opSendHeaders = &fsmimpl.Operation[Stream]{
@@ -368,6 +391,13 @@ var (
 			{From: "open", To: "open"},
 			{From: "half_closed_remote", To: "closed"},
 			{From: "half_closed_remote", To: "half_closed_remote"},
+		},
+		Rules: []fsmimpl.Rule{{Name: "room", Text: "fewer than 100 other records with the same connection and initiator are open, half_closed_local or half_closed_remote"}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "end_stream", Stored: "end_stream", Kind: driver.KindBool}, Doc: "Whether the frame ends the side of its sender."}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Stream] {
+			var in SendHeadersInput
+			fsmimpl.Plain(rd, &in.EndStream)
+			return sendHeadersCall(nil, in, fsm.Call(c))
 		},
 	}
 
@@ -385,12 +415,26 @@ var (
 			{From: "half_closed_local", To: "half_closed_local"},
 		},
 		Recorded: []string{"closed"},
+		Doc:      "A HEADERS frame came. Where it must not, the error says which one RFC 9113 asks for.",
+		Rules:    []fsmimpl.Rule{{Name: "room", Text: "fewer than 100 other records with the same connection and initiator are open, half_closed_local or half_closed_remote"}},
+		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "end_stream", Stored: "end_stream", Kind: driver.KindBool}, Doc: "Whether the frame ends the side of its sender."}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Stream] {
+			var in RecvHeadersInput
+			fsmimpl.Plain(rd, &in.EndStream)
+			return recvHeadersCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opSendData = &fsmimpl.Operation[Stream]{
 		Name: "send_data", Stored: "send_data", Event: "data_sent", By: fsmimpl.ByCaller,
 		From:  []string{"open", "half_closed_remote"},
 		Moves: []fsmimpl.Move{{From: "open", To: "open"}, {From: "open", To: "half_closed_local"}, {From: "half_closed_remote", To: "half_closed_remote"}, {From: "half_closed_remote", To: "closed"}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "end_stream", Stored: "end_stream", Kind: driver.KindBool}, Doc: "Whether the frame ends the side of its sender."}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Stream] {
+			var in SendDataInput
+			fsmimpl.Plain(rd, &in.EndStream)
+			return sendDataCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opRecvData = &fsmimpl.Operation[Stream]{
@@ -398,18 +442,34 @@ var (
 		From:     []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote", "closed"},
 		Moves:    []fsmimpl.Move{{From: "open", To: "open"}, {From: "open", To: "half_closed_remote"}, {From: "half_closed_local", To: "half_closed_local"}, {From: "half_closed_local", To: "closed"}},
 		Recorded: []string{"closed"},
+		Doc:      "A DATA frame came. Where it must not, the error says which one RFC 9113 asks for.",
+		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "end_stream", Stored: "end_stream", Kind: driver.KindBool}, Doc: "Whether the frame ends the side of its sender."}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Stream] {
+			var in RecvDataInput
+			fsmimpl.Plain(rd, &in.EndStream)
+			return recvDataCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opSendPushPromise = &fsmimpl.Operation[Stream]{
 		Name: "send_push_promise", Stored: "send_push_promise", Event: "push_promise_sent", By: fsmimpl.ByCaller,
 		From:  []string{"idle"},
 		Moves: []fsmimpl.Move{{From: "idle", To: "reserved_local"}},
+		Doc:   "It promises this stream, on another one.",
+		Rules: []fsmimpl.Rule{{Name: "own_number", Text: "initiator == local"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Stream] {
+			return sendPushPromiseCall(nil, fsm.Call(c))
+		},
 	}
 
 	opRecvPushPromise = &fsmimpl.Operation[Stream]{
 		Name: "recv_push_promise", Stored: "recv_push_promise", Event: "push_promise_received", By: fsmimpl.ByCaller,
 		From:  []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote", "closed"},
 		Moves: []fsmimpl.Move{{From: "idle", To: "reserved_remote"}},
+		Doc:   "The peer promises this stream, on another one.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Stream] {
+			return recvPushPromiseCall(nil, fsm.Call(c))
+		},
 	}
 
 	opSendRstStream = &fsmimpl.Operation[Stream]{
@@ -423,6 +483,12 @@ var (
 			{From: "half_closed_remote", To: "closed"},
 		},
 		Feeds: []fsmimpl.Feed{{Input: "error_code", Column: "error_code"}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "error_code", Stored: "error_code", Kind: driver.KindInt}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Stream] {
+			var in SendRstStreamInput
+			fsmimpl.Plain(rd, &in.ErrorCode)
+			return sendRstStreamCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opRecvRstStream = &fsmimpl.Operation[Stream]{
@@ -437,12 +503,21 @@ var (
 		},
 		Feeds:    []fsmimpl.Feed{{Input: "error_code", Column: "error_code"}},
 		Recorded: []string{"closed"},
+		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "error_code", Stored: "error_code", Kind: driver.KindInt}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Stream] {
+			var in RecvRstStreamInput
+			fsmimpl.Plain(rd, &in.ErrorCode)
+			return recvRstStreamCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opSendWindowUpdate = &fsmimpl.Operation[Stream]{
 		Name: "send_window_update", Stored: "send_window_update", Event: "window_update_sent", By: fsmimpl.ByCaller,
 		From:  []string{"reserved_remote", "open", "half_closed_local", "half_closed_remote"},
 		Moves: []fsmimpl.Move{{From: "reserved_remote", To: "reserved_remote"}, {From: "open", To: "open"}, {From: "half_closed_local", To: "half_closed_local"}, {From: "half_closed_remote", To: "half_closed_remote"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Stream] {
+			return sendWindowUpdateCall(nil, fsm.Call(c))
+		},
 	}
 
 	opRecvWindowUpdate = &fsmimpl.Operation[Stream]{
@@ -450,6 +525,9 @@ var (
 		From:     []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote"},
 		Moves:    []fsmimpl.Move{{From: "reserved_local", To: "reserved_local"}, {From: "open", To: "open"}, {From: "half_closed_local", To: "half_closed_local"}, {From: "half_closed_remote", To: "half_closed_remote"}},
 		Recorded: []string{"closed"},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Stream] {
+			return recvWindowUpdateCall(nil, fsm.Call(c))
+		},
 	}
 
 	opSendPriority = &fsmimpl.Operation[Stream]{
@@ -464,6 +542,10 @@ var (
 			{From: "half_closed_remote", To: "half_closed_remote"},
 		},
 		Recorded: []string{"closed"},
+		Doc:      "The frame is possible everywhere and changes nothing; RFC 9113 advises against it.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Stream] {
+			return sendPriorityCall(nil, fsm.Call(c))
+		},
 	}
 
 	opRecvPriority = &fsmimpl.Operation[Stream]{
@@ -478,12 +560,17 @@ var (
 			{From: "half_closed_remote", To: "half_closed_remote"},
 		},
 		Recorded: []string{"closed"},
+		Doc:      "The frame is possible everywhere and changes nothing; RFC 9113 advises against it.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Stream] {
+			return recvPriorityCall(nil, fsm.Call(c))
+		},
 	}
 
 	opSkip = &fsmimpl.Operation[Stream]{
 		Name: "skip", Stored: "skip", Event: "skipped", By: fsmimpl.BySystem,
 		From:  []string{"idle"},
 		Moves: []fsmimpl.Move{{From: "idle", To: "closed"}},
+		Doc:   "The peer, or this endpoint, used a higher number, so this one is over.",
 	}
 
 	opCloseConnection = &fsmimpl.Operation[Stream]{
@@ -497,6 +584,7 @@ var (
 			{From: "half_closed_local", To: "closed"},
 			{From: "half_closed_remote", To: "closed"},
 		},
+		Doc: "The connection is gone.",
 	}
 )
 

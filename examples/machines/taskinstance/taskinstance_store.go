@@ -21,6 +21,9 @@ var sqliteSQL string
 //go:embed taskinstance.postgres.sql
 var postgresSQL string
 
+//go:embed taskinstance.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "taskinstance",
@@ -430,6 +433,13 @@ func (m *Machine) Core() *fsm.Machine[TaskInstance] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opCreate = &fsmimpl.Operation[TaskInstance]{
@@ -444,12 +454,33 @@ var (
 			{Input: "max_tries", Column: "max_tries"},
 		},
 		Dedupe: "one_per_run",
+		Doc:    "The run of a DAG begins, so its task instances are made.",
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "dag_id", Stored: "dag_id", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "run_id", Stored: "run_id", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "task_id", Stored: "task_id", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "map_index", Stored: "map_index", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "max_tries", Stored: "max_tries", Kind: driver.KindInt}},
+		},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[TaskInstance] {
+			var in CreateInput
+			fsmimpl.Plain(rd, &in.DagID)
+			fsmimpl.Plain(rd, &in.RunID)
+			fsmimpl.Plain(rd, &in.TaskID)
+			fsmimpl.Plain(rd, &in.MapIndex)
+			fsmimpl.Plain(rd, &in.MaxTries)
+			return createCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opSchedule = &fsmimpl.Operation[TaskInstance]{
 		Name: "schedule", Stored: "schedule", Event: "scheduled", By: fsmimpl.ByCaller,
 		From:  []string{"none"},
 		Moves: []fsmimpl.Move{{From: "none", To: "scheduled"}},
+		Doc:   "What it depends on is done, so the scheduler lets it run.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[TaskInstance] {
+			return scheduleCall(nil, fsm.Call(c))
+		},
 	}
 
 	opScheduleAgain = &fsmimpl.Operation[TaskInstance]{
@@ -460,6 +491,7 @@ var (
 		System: func(*TaskInstance, time.Time) (fsmimpl.Call[TaskInstance], error) {
 			return scheduleAgainCall(nil, fsm.Call{}), nil
 		},
+		Doc: "The time of the next try has come.",
 	}
 
 	opQueue = &fsmimpl.Operation[TaskInstance]{
@@ -468,6 +500,10 @@ var (
 		Moves: []fsmimpl.Move{{From: "scheduled", To: "queued"}},
 		Picks: true,
 		Order: []driver.Order{{Column: "created_at"}},
+		Doc:   "The scheduler gives it to an executor.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[TaskInstance] {
+			return queueCall(nil, fsm.Call(c))
+		},
 	}
 
 	opTimeoutQueued = &fsmimpl.Operation[TaskInstance]{
@@ -475,12 +511,15 @@ var (
 		From:     []string{"queued"},
 		Moves:    []fsmimpl.Move{{From: "queued", To: "scheduled"}, {From: "queued", To: "failed"}},
 		Triggers: []fsmimpl.Trigger{{After: "queued_at", Plus: 10 * time.Minute}},
+		Doc:      "The executor found no worker for it.",
+		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "requeue", Stored: "requeue", Kind: driver.KindBool}, Doc: "Whether the scheduler tries another executor."}},
 	}
 
 	opResetOrphan = &fsmimpl.Operation[TaskInstance]{
 		Name: "reset_orphan", Stored: "reset_orphan", Event: "orphan_reset", By: fsmimpl.BySystem,
 		From:  []string{"queued", "running", "restarting"},
 		Moves: []fsmimpl.Move{{From: "queued", To: "none"}, {From: "running", To: "none"}, {From: "restarting", To: "none"}},
+		Doc:   "The scheduler that queued it is gone, and no executor adopts it.",
 	}
 
 	opStart = &fsmimpl.Operation[TaskInstance]{
@@ -488,18 +527,30 @@ var (
 		From:      []string{"queued"},
 		Moves:     []fsmimpl.Move{{From: "queued", To: "running"}},
 		NeedActor: true,
+		Doc:       "A worker begins.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[TaskInstance] {
+			return startCall(nil, fsm.Call(c))
+		},
 	}
 
 	opHeartbeat = &fsmimpl.Operation[TaskInstance]{
 		Name: "heartbeat", Stored: "heartbeat", Event: "heartbeat", By: fsmimpl.ByCaller,
 		From:  []string{"running"},
 		Moves: []fsmimpl.Move{{From: "running", To: "running"}},
+		Doc:   "The worker is alive.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[TaskInstance] {
+			return heartbeatCall(nil, fsm.Call(c))
+		},
 	}
 
 	opSucceed = &fsmimpl.Operation[TaskInstance]{
 		Name: "succeed", Stored: "succeed", Event: "succeeded", By: fsmimpl.ByCaller,
 		From:  []string{"running"},
 		Moves: []fsmimpl.Move{{From: "running", To: "success"}},
+		Doc:   "The task is done.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[TaskInstance] {
+			return succeedCall(nil, fsm.Call(c))
+		},
 	}
 
 	opFail = &fsmimpl.Operation[TaskInstance]{
@@ -507,6 +558,17 @@ var (
 		From:  []string{"running"},
 		Moves: []fsmimpl.Move{{From: "running", To: "up_for_retry"}, {From: "running", To: "failed"}},
 		Feeds: []fsmimpl.Feed{{Input: "next_try_at", Column: "next_try_at"}},
+		Doc:   "The task raised an error.",
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "final", Stored: "final", Kind: driver.KindBool}, Doc: "Whether it says that another try is of no use."},
+			{Column: driver.Column{Name: "next_try_at", Stored: "next_try_at", Kind: driver.KindTime}},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[TaskInstance] {
+			var in FailInput
+			fsmimpl.Plain(rd, &in.Final)
+			fsmimpl.Plain(rd, &in.NextTryAt)
+			return failCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opLose = &fsmimpl.Operation[TaskInstance]{
@@ -515,12 +577,18 @@ var (
 		Moves:    []fsmimpl.Move{{From: "running", To: "up_for_retry"}, {From: "running", To: "failed"}},
 		Feeds:    []fsmimpl.Feed{{Input: "next_try_at", Column: "next_try_at"}},
 		Triggers: []fsmimpl.Trigger{{After: "heartbeat_at", Plus: 5 * time.Minute}},
+		Doc:      "Its worker was not heard of for too long.",
+		Takes:    []fsmimpl.Argument{{Column: driver.Column{Name: "next_try_at", Stored: "next_try_at", Kind: driver.KindTime}}},
 	}
 
 	opSkipWork = &fsmimpl.Operation[TaskInstance]{
 		Name: "skip_work", Stored: "skip_work", Event: "skipped_itself", By: fsmimpl.ByCaller,
 		From:  []string{"running"},
 		Moves: []fsmimpl.Move{{From: "running", To: "skipped"}},
+		Doc:   "The task says that it is to be skipped.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[TaskInstance] {
+			return skipWorkCall(nil, fsm.Call(c))
+		},
 	}
 
 	opReschedule = &fsmimpl.Operation[TaskInstance]{
@@ -528,6 +596,13 @@ var (
 		From:  []string{"running"},
 		Moves: []fsmimpl.Move{{From: "running", To: "up_for_reschedule"}},
 		Feeds: []fsmimpl.Feed{{Input: "next_try_at", Column: "next_try_at"}},
+		Doc:   "A sensor gives its worker back and looks again later.",
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "next_try_at", Stored: "next_try_at", Kind: driver.KindTime}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[TaskInstance] {
+			var in RescheduleInput
+			fsmimpl.Plain(rd, &in.NextTryAt)
+			return rescheduleCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opDefer = &fsmimpl.Operation[TaskInstance]{
@@ -535,12 +610,27 @@ var (
 		From:  []string{"running"},
 		Moves: []fsmimpl.Move{{From: "running", To: "deferred"}},
 		Feeds: []fsmimpl.Feed{{Input: "next_method", Column: "next_method"}, {Input: "trigger_ends_at", Column: "trigger_ends_at"}},
+		Doc:   "The task gives its worker back and waits for a trigger.",
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "next_method", Stored: "next_method", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "trigger_ends_at", Stored: "trigger_ends_at", Kind: driver.KindTime, Optional: true}},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[TaskInstance] {
+			var in DeferInput
+			fsmimpl.Plain(rd, &in.NextMethod)
+			fsmimpl.PlainOptional(rd, &in.TriggerEndsAt)
+			return deferCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opResume = &fsmimpl.Operation[TaskInstance]{
 		Name: "resume", Stored: "resume", Event: "resumed", By: fsmimpl.ByCaller,
 		From:  []string{"deferred"},
 		Moves: []fsmimpl.Move{{From: "deferred", To: "scheduled"}},
+		Doc:   "The trigger fired.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[TaskInstance] {
+			return resumeCall(nil, fsm.Call(c))
+		},
 	}
 
 	opGiveUpTrigger = &fsmimpl.Operation[TaskInstance]{
@@ -551,18 +641,27 @@ var (
 		System: func(*TaskInstance, time.Time) (fsmimpl.Call[TaskInstance], error) {
 			return giveUpTriggerCall(nil, fsm.Call{}), nil
 		},
+		Doc: "The trigger did not fire in time; the task goes on and fails.",
 	}
 
 	opFailUpstream = &fsmimpl.Operation[TaskInstance]{
 		Name: "fail_upstream", Stored: "fail_upstream", Event: "upstream_failed", By: fsmimpl.ByCaller,
 		From:  []string{"none", "scheduled", "up_for_retry", "up_for_reschedule"},
 		Moves: []fsmimpl.Move{{From: "none", To: "upstream_failed"}, {From: "scheduled", To: "upstream_failed"}, {From: "up_for_retry", To: "upstream_failed"}, {From: "up_for_reschedule", To: "upstream_failed"}},
+		Doc:   "What it needs has failed.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[TaskInstance] {
+			return failUpstreamCall(nil, fsm.Call(c))
+		},
 	}
 
 	opSkip = &fsmimpl.Operation[TaskInstance]{
 		Name: "skip", Stored: "skip", Event: "skipped", By: fsmimpl.ByCaller,
 		From:  []string{"none", "scheduled"},
 		Moves: []fsmimpl.Move{{From: "none", To: "skipped"}, {From: "scheduled", To: "skipped"}},
+		Doc:   "A branch leaves it out.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[TaskInstance] {
+			return skipCall(nil, fsm.Call(c))
+		},
 	}
 
 	opClear = &fsmimpl.Operation[TaskInstance]{
@@ -579,12 +678,23 @@ var (
 			{From: "running", To: "restarting"},
 		},
 		Feeds: []fsmimpl.Feed{{Input: "retries", Column: "max_tries"}},
+		Doc:   "Somebody wants it to run again.",
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "retries", Stored: "retries", Kind: driver.KindInt}, Doc: "What the task says of its retries."}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[TaskInstance] {
+			var in ClearInput
+			fsmimpl.Plain(rd, &in.Retries)
+			return clearCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opKill = &fsmimpl.Operation[TaskInstance]{
 		Name: "kill", Stored: "kill", Event: "killed", By: fsmimpl.ByCaller,
 		From:  []string{"restarting"},
 		Moves: []fsmimpl.Move{{From: "restarting", To: "up_for_retry"}},
+		Doc:   "The worker of a cleared task instance is stopped.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[TaskInstance] {
+			return killCall(nil, fsm.Call(c))
+		},
 	}
 
 	opMark = &fsmimpl.Operation[TaskInstance]{
@@ -630,6 +740,17 @@ var (
 		},
 		Feeds:     []fsmimpl.Feed{{Input: "note", Column: "note"}},
 		NeedActor: true,
+		Doc:       "Somebody says how it ended.",
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "as", Stored: "as", Kind: driver.KindEnum, Words: []string{"success", "failed", "skipped"}}, Doc: "How it ended."},
+			{Column: driver.Column{Name: "note", Stored: "note", Kind: driver.KindString, Optional: true}},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[TaskInstance] {
+			var in MarkInput
+			fsmimpl.Word(rd, &in.As)
+			fsmimpl.PlainOptional(rd, &in.Note)
+			return markCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opRemove = &fsmimpl.Operation[TaskInstance]{
@@ -647,12 +768,20 @@ var (
 			{From: "skipped", To: "removed"},
 			{From: "upstream_failed", To: "removed"},
 		},
+		Doc: "The task is gone from the DAG.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[TaskInstance] {
+			return removeCall(nil, fsm.Call(c))
+		},
 	}
 
 	opRestore = &fsmimpl.Operation[TaskInstance]{
 		Name: "restore", Stored: "restore", Event: "restored", By: fsmimpl.ByCaller,
 		From:  []string{"removed"},
 		Moves: []fsmimpl.Move{{From: "removed", To: "none"}},
+		Doc:   "The task is in the DAG again.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[TaskInstance] {
+			return restoreCall(nil, fsm.Call(c))
+		},
 	}
 )
 

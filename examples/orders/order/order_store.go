@@ -20,6 +20,9 @@ var sqliteSQL string
 //go:embed order.postgres.sql
 var postgresSQL string
 
+//go:embed order.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "order",
@@ -233,6 +236,13 @@ func (m *Machine) Core() *fsm.Machine[Order] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opPlace = &fsmimpl.Operation[Order]{
@@ -240,6 +250,17 @@ var (
 		Creates: true,
 		Moves:   []fsmimpl.Move{{To: "placed"}},
 		Feeds:   []fsmimpl.Feed{{Input: "customer", Column: "customer"}, {Input: "total", Column: "total"}},
+		Doc:     "A customer orders something.",
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "customer", Stored: "customer", Kind: driver.KindString, Least: 3, Most: 254}},
+			{Column: driver.Column{Name: "total", Stored: "total", Kind: driver.KindInt}},
+		},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Order] {
+			var in PlaceInput
+			fsmimpl.Plain(rd, &in.Customer)
+			fsmimpl.Plain(rd, &in.Total)
+			return placeCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opPay = &fsmimpl.Operation[Order]{
@@ -248,6 +269,13 @@ var (
 		Moves:  []fsmimpl.Move{{From: "placed", To: "paid"}},
 		Feeds:  []fsmimpl.Feed{{Input: "tip", Column: "paid"}},
 		Places: []*fsmimpl.Place[Order]{{States: []string{"paid"}, Enter: enterPaid}},
+		Doc:    "The customer pays the total and a tip.",
+		Takes:  []fsmimpl.Argument{{Column: driver.Column{Name: "tip", Stored: "tip", Kind: driver.KindInt}, Doc: "What the customer adds to the total."}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Order] {
+			var in PayInput
+			fsmimpl.Plain(rd, &in.Tip)
+			return payCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opRefund = &fsmimpl.Operation[Order]{
@@ -256,12 +284,24 @@ var (
 		Moves:     []fsmimpl.Move{{From: "paid", To: "refunded"}, {From: "paid", To: "paid"}},
 		Feeds:     []fsmimpl.Feed{{Input: "amount", Column: "refunded"}},
 		NeedActor: true,
+		Doc:       "Somebody of the shop gives a part back, or all of it, and says why.",
+		Rules:     []fsmimpl.Rule{{Name: "within_paid", Text: "refunded + input.amount <= paid"}},
+		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}, Doc: "How much is given back now."}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Order] {
+			var in RefundInput
+			fsmimpl.Plain(rd, &in.Amount)
+			return refundCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opCancel = &fsmimpl.Operation[Order]{
 		Name: "cancel", Stored: "cancel", Event: "cancel", By: fsmimpl.ByCaller,
 		From:  []string{"placed"},
 		Moves: []fsmimpl.Move{{From: "placed", To: "cancelled"}},
+		Doc:   "The order is given up before it is paid.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Order] {
+			return cancelCall(nil, fsm.Call(c))
+		},
 	}
 )
 

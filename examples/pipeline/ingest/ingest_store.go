@@ -19,6 +19,9 @@ var sqliteSQL string
 //go:embed ingest.postgres.sql
 var postgresSQL string
 
+//go:embed ingest.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "ingest",
@@ -291,6 +294,13 @@ func (m *Machine) Core() *fsm.Machine[Job] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // Probes are what audit.Run asks the world about records in the states that
 // name them. They are none without a world.
 func (*Machine) Probes(world Probes) []fsmimpl.Probe[Job] {
@@ -314,6 +324,10 @@ var (
 		Name: "enqueue", Stored: "enqueue", Event: "enqueue", By: fsmimpl.ByCaller,
 		Creates: true,
 		Moves:   []fsmimpl.Move{{To: "pending"}},
+		Doc:     "It makes a job that may start at once.",
+		Make: func(_ *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			return enqueueCall(nil, id, fsm.Call(c))
+		},
 	}
 
 	opStart = &fsmimpl.Operation[Job]{
@@ -323,6 +337,11 @@ var (
 		Recorded: []string{"running"},
 		Picks:    true,
 		Order:    []driver.Order{{Column: "run_after"}},
+		Doc:      "It begins an execution; a call for a running job is recorded and is no new attempt.",
+		Rules:    []fsmimpl.Rule{{Name: "due", Text: "run_after <= now"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			return startCall(nil, fsm.Call(c))
+		},
 	}
 
 	opReschedule = &fsmimpl.Operation[Job]{
@@ -330,12 +349,23 @@ var (
 		From:  []string{"pending", "failed"},
 		Moves: []fsmimpl.Move{{From: "pending", To: "pending"}, {From: "failed", To: "pending"}},
 		Feeds: []fsmimpl.Feed{{Input: "run_after", Column: "run_after"}},
+		Doc:   "It puts the job (back) into the queue, due at run_after.",
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "run_after", Stored: "run_after", Kind: driver.KindTime}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in RescheduleInput
+			fsmimpl.Plain(rd, &in.RunAfter)
+			return rescheduleCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opProgress = &fsmimpl.Operation[Job]{
 		Name: "progress", Stored: "progress", Event: "progress", By: fsmimpl.ByCaller,
 		From:  []string{"running"},
 		Moves: []fsmimpl.Move{{From: "running", To: "running"}},
+		Doc:   "The worker is alive, so a long job does not look stalled.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			return progressCall(nil, fsm.Call(c))
+		},
 	}
 
 	opSucceed = &fsmimpl.Operation[Job]{
@@ -343,6 +373,10 @@ var (
 		From:     []string{"running"},
 		Moves:    []fsmimpl.Move{{From: "running", To: "succeeded"}},
 		Recorded: []string{"succeeded"},
+		Doc:      "The execution succeeded.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			return succeedCall(nil, fsm.Call(c))
+		},
 	}
 
 	opFail = &fsmimpl.Operation[Job]{
@@ -350,6 +384,10 @@ var (
 		From:     []string{"running"},
 		Moves:    []fsmimpl.Move{{From: "running", To: "failed"}},
 		Recorded: []string{"failed"},
+		Doc:      "The execution failed.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			return failCall(nil, fsm.Call(c))
+		},
 	}
 
 	opQuarantine = &fsmimpl.Operation[Job]{
@@ -357,6 +395,10 @@ var (
 		From:     []string{"failed"},
 		Moves:    []fsmimpl.Move{{From: "failed", To: "quarantined"}},
 		Recorded: []string{"quarantined"},
+		Doc:      "It gives a failed job up.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			return quarantineCall(nil, fsm.Call(c))
+		},
 	}
 
 	opRelease = &fsmimpl.Operation[Job]{
@@ -364,6 +406,10 @@ var (
 		From:      []string{"quarantined"},
 		Moves:     []fsmimpl.Move{{From: "quarantined", To: "pending"}},
 		NeedActor: true,
+		Doc:       "An operator gives a quarantined job another chance.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			return releaseCall(nil, fsm.Call(c))
+		},
 	}
 
 	opFailStalled = &fsmimpl.Operation[Job]{
@@ -375,6 +421,7 @@ var (
 		System: func(*Job, time.Time) (fsmimpl.Call[Job], error) {
 			return failStalledCall(nil, fsm.Call{}), nil
 		},
+		Doc: "It fails a job that showed no progress for too long, and retries it in the same transaction. Only the sweeper does so; how long is too long can be said at Open, by WithTrigger.",
 	}
 
 	opRetryStalled = &fsmimpl.Operation[Job]{
@@ -384,6 +431,8 @@ var (
 		System: func(*Job, time.Time) (fsmimpl.Call[Job], error) {
 			return retryStalledCall(nil, fsm.Call{}), nil
 		},
+		Doc:   "It puts a job that stalled back into the queue with a delay. It only follows fail_stalled.",
+		Rules: []fsmimpl.Rule{{Name: "has_stalled", Text: "active_at is present"}},
 	}
 )
 

@@ -19,6 +19,9 @@ var sqliteSQL string
 //go:embed lifecycle.postgres.sql
 var postgresSQL string
 
+//go:embed lifecycle.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "lifecycle",
@@ -295,6 +298,13 @@ func (m *Machine) Core() *fsm.Machine[Job] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opEnqueue = &fsmimpl.Operation[Job]{
@@ -303,6 +313,17 @@ var (
 		Moves:   []fsmimpl.Move{{To: "queued"}},
 		Feeds:   []fsmimpl.Feed{{Input: "dedupe_key", Column: "dedupe_key"}, {Input: "payload", Column: "payload"}},
 		Dedupe:  "dedupe_enqueue",
+		Doc:     "It adds a job to the queue, or returns the one that has the same dedupe_key.",
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "dedupe_key", Stored: "dedupe_key", Kind: driver.KindString, Optional: true}},
+			{Column: driver.Column{Name: "payload", Stored: "payload", Kind: driver.KindJSON, Optional: true}},
+		},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in EnqueueInput
+			fsmimpl.PlainOptional(rd, &in.DedupeKey)
+			fsmimpl.ScanOptional(rd, &in.Payload)
+			return enqueueCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opClaimNext = &fsmimpl.Operation[Job]{
@@ -313,6 +334,14 @@ var (
 		NeedActor: true,
 		Picks:     true,
 		Order:     []driver.Order{{Column: "queued_at"}, {Column: "created_at"}},
+		Doc:       "It gives a job to the worker that calls: the one that waits longest in the queue, else a stalled one, unless the worker names one. From when a stalled job may be claimed again is said at Open, by WithEligible.",
+		Rules:     []fsmimpl.Rule{{Name: "lease_ahead", Text: "now < input.lease"}},
+		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "lease", Stored: "lease", Kind: driver.KindTime}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in ClaimNextInput
+			fsmimpl.Plain(rd, &in.Lease)
+			return claimNextCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opStart = &fsmimpl.Operation[Job]{
@@ -320,6 +349,11 @@ var (
 		From:      []string{"claimed"},
 		Moves:     []fsmimpl.Move{{From: "claimed", To: "running"}},
 		NeedActor: true,
+		Doc:       "The owner begins the work.",
+		Rules:     []fsmimpl.Rule{{Name: "owner_only", Text: "owner == actor"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			return startCall(nil, fsm.Call(c))
+		},
 	}
 
 	opHeartbeat = &fsmimpl.Operation[Job]{
@@ -328,6 +362,18 @@ var (
 		Moves:     []fsmimpl.Move{{From: "claimed", To: "claimed"}, {From: "running", To: "running"}},
 		Feeds:     []fsmimpl.Feed{{Input: "lease", Column: "lease"}},
 		NeedActor: true,
+		Doc:       "The owner is alive and extends its lease.",
+		Rules: []fsmimpl.Rule{
+			{Name: "owner_only", Text: "owner == actor"},
+			{Name: "lease_ahead", Text: "now < input.lease"},
+			{Name: "lease_longer", Text: "lease <= input.lease"},
+		},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "lease", Stored: "lease", Kind: driver.KindTime}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in HeartbeatInput
+			fsmimpl.Plain(rd, &in.Lease)
+			return heartbeatCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opComplete = &fsmimpl.Operation[Job]{
@@ -336,6 +382,14 @@ var (
 		Moves:     []fsmimpl.Move{{From: "running", To: "succeeded"}},
 		Feeds:     []fsmimpl.Feed{{Input: "result", Column: "result"}},
 		NeedActor: true,
+		Doc:       "The owner hands in the result.",
+		Rules:     []fsmimpl.Rule{{Name: "owner_only", Text: "owner == actor"}},
+		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "result", Stored: "result", Kind: driver.KindJSON}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in CompleteInput
+			fsmimpl.Scan(rd, &in.Result)
+			return completeCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opFail = &fsmimpl.Operation[Job]{
@@ -344,6 +398,14 @@ var (
 		Moves:     []fsmimpl.Move{{From: "running", To: "failed"}},
 		Feeds:     []fsmimpl.Feed{{Input: "error", Column: "error"}},
 		NeedActor: true,
+		Doc:       "The owner reports that the work failed.",
+		Rules:     []fsmimpl.Rule{{Name: "owner_only", Text: "owner == actor"}},
+		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "error", Stored: "error", Kind: driver.KindJSON}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in FailInput
+			fsmimpl.Scan(rd, &in.Error)
+			return failCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opStall = &fsmimpl.Operation[Job]{
@@ -354,12 +416,20 @@ var (
 		System: func(*Job, time.Time) (fsmimpl.Call[Job], error) {
 			return stallCall(nil, fsm.Call{}), nil
 		},
+		Doc: "It takes the job away from an owner who is no longer trusted. The sweeper does it when the lease is over. Who knows earlier that the worker is dead may do it before, and says so in the reason of the call, which the event keeps.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			return stallCall(nil, fsm.Call(c))
+		},
 	}
 
 	opRequeueStalled = &fsmimpl.Operation[Job]{
 		Name: "requeue_stalled", Stored: "requeue_stalled", Event: "requeued", By: fsmimpl.ByCaller,
 		From:  []string{"stalled"},
 		Moves: []fsmimpl.Move{{From: "stalled", To: "queued"}},
+		Doc:   "It puts a stalled job back into the queue, behind what waits there. Any caller may do so, and is the actor of the event.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			return requeueStalledCall(nil, fsm.Call(c))
+		},
 	}
 )
 

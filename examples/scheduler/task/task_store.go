@@ -20,6 +20,9 @@ var sqliteSQL string
 //go:embed task.postgres.sql
 var postgresSQL string
 
+//go:embed task.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "task",
@@ -236,12 +239,23 @@ func (m *Machine) Core() *fsm.Machine[Task] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opSubmit = &fsmimpl.Operation[Task]{
 		Name: "submit", Stored: "submit", Event: "submit", By: fsmimpl.ByCaller,
 		Creates: true,
 		Moves:   []fsmimpl.Move{{To: "pending"}},
+		Doc:     "It makes the task known to the scheduler.",
+		Make: func(_ *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Task] {
+			return submitCall(nil, id, fsm.Call(c))
+		},
 	}
 
 	opStart = &fsmimpl.Operation[Task]{
@@ -253,6 +267,7 @@ var (
 		}}},
 		Picks: true,
 		Order: []driver.Order{{Column: "created_at"}},
+		Doc:   "It selects the oldest pending task, persists that it runs and then executes it.",
 	}
 
 	opComplete = &fsmimpl.Operation[Task]{
@@ -262,6 +277,7 @@ var (
 		System: func(*Task, time.Time) (fsmimpl.Call[Task], error) {
 			return completeCall(nil, fsm.Call{}), nil
 		},
+		Doc: "It records that the effect was applied. Only the delivery of the effect leads here.",
 	}
 
 	opRecover = &fsmimpl.Operation[Task]{
@@ -272,6 +288,7 @@ var (
 		System: func(*Task, time.Time) (fsmimpl.Call[Task], error) {
 			return recoverCall(nil, fsm.Call{}), nil
 		},
+		Doc: "It makes a task that a crash interrupted eligible again.",
 	}
 )
 

@@ -20,6 +20,9 @@ var sqliteSQL string
 //go:embed notice.postgres.sql
 var postgresSQL string
 
+//go:embed notice.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "notice",
@@ -240,6 +243,13 @@ func (m *Machine) Core() *fsm.Machine[Notice] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opPublish = &fsmimpl.Operation[Notice]{
@@ -250,6 +260,17 @@ var (
 		Asks: []*fsmimpl.EffectInfo[Notice]{{Name: "post", Then: "confirm", Key: func(j *Notice) string {
 			return fsmimpl.EffectKey(j.Topic, j.Number)
 		}}},
+		Doc: "It makes a notice known. It is sent after the commit, again and again until it is taken.",
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "topic", Stored: "topic", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "body", Stored: "body", Kind: driver.KindJSON}},
+		},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Notice] {
+			var in PublishInput
+			fsmimpl.Plain(rd, &in.Topic)
+			fsmimpl.Scan(rd, &in.Body)
+			return publishCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opConfirm = &fsmimpl.Operation[Notice]{
@@ -259,6 +280,7 @@ var (
 		System: func(*Notice, time.Time) (fsmimpl.Call[Notice], error) {
 			return confirmCall(nil, fsm.Call{}), nil
 		},
+		Doc: "It records that the endpoint has taken the notice. Only the delivery leads here.",
 	}
 
 	opGiveUp = &fsmimpl.Operation[Notice]{
@@ -269,6 +291,7 @@ var (
 		System: func(*Notice, time.Time) (fsmimpl.Call[Notice], error) {
 			return giveUpCall(nil, fsm.Call{}), nil
 		},
+		Doc: "It makes a notice that was not taken in time a dead letter; it is no longer sent.",
 	}
 
 	opRetry = &fsmimpl.Operation[Notice]{
@@ -279,6 +302,10 @@ var (
 		Asks: []*fsmimpl.EffectInfo[Notice]{{Name: "post", Then: "confirm", Key: func(j *Notice) string {
 			return fsmimpl.EffectKey(j.Topic, j.Number)
 		}}},
+		Doc: "It sends a dead letter again, under the same key.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Notice] {
+			return retryCall(nil, fsm.Call(c))
+		},
 	}
 
 	opDrop = &fsmimpl.Operation[Notice]{
@@ -286,6 +313,10 @@ var (
 		From:      []string{"dead"},
 		Moves:     []fsmimpl.Move{{From: "dead", To: "dropped"}},
 		NeedActor: true,
+		Doc:       "It gives a dead letter up for good.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Notice] {
+			return dropCall(nil, fsm.Call(c))
+		},
 	}
 )
 

@@ -21,6 +21,6 @@ if [[ ! node_modules/.package-lock.json -nt package-lock.json ]]; then
 fi
 bin=$(mktemp -d)
 trap 'rm -rf "$bin"' EXIT
-(cd ../../.. && go build -o "$bin/" ./cmd/fsmgen ./internal/lab/browser/seed)
+(cd ../../.. && go build -o "$bin/" ./cmd/fsmgen ./internal/lab/browser/seed ./internal/lab/browser/desk)
 (cd ../../../cmd/fsmctl && go build -o "$bin/" .)
 node check.mjs "$bin" "$@"

@@ -34,26 +34,29 @@ export function folder(t, files) {
 }
 
 /** serve runs fsmgen serve and returns its address; stop() interrupts it. */
-export async function serve(t, bin, args, cwd = root) {
-  const p = spawn(bin, ["serve", "-q", ...args], { cwd, stdio: ["ignore", "pipe", "pipe"] });
+export const serve = (t, bin, args, cwd = root) => start(t, bin, ["serve", "-q", ...args], cwd);
+
+/** start runs a program that prints its address; stop() interrupts it. */
+export async function start(t, bin, args, cwd = root) {
+  const p = spawn(bin, args, { cwd, stdio: ["ignore", "pipe", "pipe"] });
   let out = "", errors = "";
   p.stderr.on("data", (d) => { errors += d; });
   const ended = new Promise((done) => p.on("exit", (code, signal) => done(code ?? signal)));
   const address = await Promise.race([
     new Promise((done) => p.stdout.on("data", (d) => { out += d; if (out.includes("\n")) done(out.trim()); })),
-    ended.then((code) => { throw new Error(`fsmgen serve ended with ${code}: ${errors}`); }),
+    ended.then((code) => { throw new Error(`${bin} ended with ${code}: ${errors}`); }),
   ]);
   const stop = async () => {
     if (p.exitCode !== null) return p.exitCode;
     p.kill("SIGINT");
     return ended;
   };
-  t.after.push(async () => assert.equal(await stop(), 0, "fsmgen serve ends with 0 when it is interrupted"));
+  t.after.push(async () => assert.equal(await stop(), 0, bin + " ends with 0 when it is interrupted"));
   return { address, stop, errors: () => errors };
 }
 
 /** open opens an address in a page that is watched. */
-export async function open(t, address, options = {}) {
+export async function open(t, address, { plain, ...options } = {}) {
   const context = await t.browser.newContext({ viewport: { width: 1360, height: 900 }, permissions: ["clipboard-read", "clipboard-write"], locale: "en-GB", ...options });
   t.after.push(() => context.close());
   const page = await context.newPage();
@@ -66,6 +69,7 @@ export async function open(t, address, options = {}) {
   page.on("request", (r) => { if (!r.url().startsWith(new URL(address).origin + "/")) wrong.push("asked " + r.url()); });
   t.after.unshift(() => assert.deepEqual(wrong.filter((w) => !page.expectedErrors.some((e) => e.test(w))), [], "the page met no error and asked no other host"));
   await page.goto(address);
+  if (plain) return page; // none of fsmgen serve
   await page.waitForSelector("html[data-ready]");
   await page.waitForFunction(() => document.getElementById("link").textContent === "live");
   return page;

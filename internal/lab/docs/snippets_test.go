@@ -15,6 +15,7 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/console"
+	"github.com/fsmgen/fsmgen/runtime/console/run"
 	"github.com/fsmgen/fsmgen/runtime/fsmslog"
 	"github.com/fsmgen/fsmgen/runtime/health"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
@@ -43,7 +44,14 @@ func TestSnippets(t *testing.T) {
 		t.Error(err)
 	}
 	mux, answer := http.NewServeMux(), httptest.NewRecorder()
-	if err := consoleOf(mux, jobs, func(*http.Request) (string, error) { return "ann", nil }); err != nil {
+	if err := run.Migrate(ctx, store); err != nil {
+		t.Fatal(err)
+	}
+	many, err := run.Open(ctx, store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := consoleOf(mux, jobs, many, func(*http.Request) (string, error) { return "ann", nil }); err != nil {
 		t.Error(err)
 	}
 	mux.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, "/console/production/lifecycle/records", nil))
@@ -111,13 +119,18 @@ func runs(ctx context.Context, jobs *lifecycle.Machine, workers []*worker.Worker
 	return worker.Run(ctx, jobs.Core(), worker.Upkeep{}, workers...)
 }
 
-func consoleOf(mux *http.ServeMux, jobs *lifecycle.Machine, userOf func(*http.Request) (string, error)) error {
+func consoleOf(mux *http.ServeMux, jobs *lifecycle.Machine, runs *run.Machine, userOf func(*http.Request) (string, error)) error {
+	mayAct := func(user string) bool { return user == "ann" }
 	h, err := console.New(console.Options{
 		Who: func(r *http.Request) (console.Viewer, error) {
 			user, err := userOf(r) // your login
-			return console.Reader(user), err
+			if !mayAct(user) {
+				return console.Reader(user), err
+			}
+			return console.Operator(user), err
 		},
 		Machines: []console.Machine{console.Of(console.Place{Name: "production", Colour: "#a51d2d"}, jobs)},
+		Runs:     runs, // run.Open over a store that run.Migrate has prepared; without it nothing is done to many records
 	})
 	mux.Handle("/console/", http.StripPrefix("/console", h))
 	return err

@@ -30,7 +30,7 @@ func Run[R any](t *testing.T, d fsmcases.Package[R], engine func(machine any) *E
 	for _, st := range append([]world.Store{world.Memory}, s.Stores...) {
 		t.Run(st.Name, func(t *testing.T) { durable(s, t, st) })
 	}
-	t.Logf("%s: engine: %d durable cases, %d attempts past the engine", m.Name, s.DurableCount, s.PromptCount)
+	t.Logf("%s: engine: %d durable cases, %d attempts past the engine, %d calls by name", m.Name, s.DurableCount, s.PromptCount, s.NamedCount)
 }
 
 // specified reads the specification of a package.

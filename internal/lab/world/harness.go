@@ -25,7 +25,7 @@ type Suite[R any] struct {
 	Stores []Store // besides memstore
 	Engine func(machine any) *Engine[R]
 
-	DurableCount, PromptCount int
+	DurableCount, PromptCount, NamedCount int
 }
 
 // Harness runs calls on an opened machine and on the world beside it, and compares what both
@@ -43,7 +43,10 @@ type Harness[R any] struct {
 	N     int                    // for request ids
 	Known map[string][]fsm.Event // logs that were compared, as they were found then
 
-	opts []fsm.Option // of each opening
+	opts   []fsm.Option // of each opening
+	opened *Durable[R]
+	live   *fsm.Machine[interp.Record] // without its package
+	turn   int                         // of the ways to call
 }
 
 // NewHarness opens the machine on an empty store.
@@ -80,6 +83,8 @@ func (h *Harness[R]) open() {
 		h.T.Fatalf("Open: %v", err)
 	}
 	h.D = extended(d, h.S.Engine)
+	h.opened = h.D
+	h.openLive(opts)
 }
 
 // RequestID returns a request id that was not used; none when the machine has none.
@@ -144,7 +149,7 @@ func (h *Harness[R]) CallOn(what string, at fsm.Target, c interp.Call) Answer {
 	h.T.Helper()
 	h.pure(what, c)
 	return h.Both(what, c, func() Answer { return h.W.Do(h.Timed(c)) }, func() ([]fsm.Outcome[R], error) {
-		out, err := h.D.Do(h.Ctx, c.Op.Name, at, Sent(c))
+		out, err := h.do(what, at, c)
 		return []fsm.Outcome[R]{out}, err
 	})
 }

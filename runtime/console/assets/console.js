@@ -60,5 +60,7 @@ const rest = () => {
   source?.close();
   source = null;
 };
+// A page about work that goes on loads itself again until that has ended.
+if ("again" in document.body.dataset) setInterval(() => using() || location.reload(), 2000);
 document.addEventListener("visibilitychange", () => (document.hidden ? rest() : listen()));
 listen();

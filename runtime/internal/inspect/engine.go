@@ -41,6 +41,15 @@ type Engine[R any] struct {
 	Observe func(ctx context.Context) (context.Context, func(found map[string]int64, err error))
 	// Run does work in a transaction until it is known what became of it.
 	Run func(ctx context.Context, w Work) error
+	// Would returns what a call on a record would be refused with now; nil: nothing that can be read speaks against
+	// it. It writes nothing.
+	Would func(ctx context.Context, at driver.Ref, c fsmimpl.Call[R]) error
+	// Hasten makes a delivery due now; false: somebody has claimed or settled it since it was read.
+	Hasten func(ctx context.Context, d driver.Delivery) (bool, error)
+	// Abandon ends the tries of a delivery: it goes, an event says who and why, and the step under `failed` is taken.
+	Abandon func(ctx context.Context, d driver.Delivery, actor, reason string) error
+	// Failed names the operation under `failed` of an effect; empty: there is none.
+	Failed func(effect string) string
 	// Load makes a record of a row and checks it.
 	Load func(row *driver.Row) (R, error)
 }

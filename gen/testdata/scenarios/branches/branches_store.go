@@ -19,6 +19,9 @@ var sqliteSQL string
 //go:embed branches.postgres.sql
 var postgresSQL string
 
+//go:embed branches.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "branches",
@@ -199,6 +202,13 @@ func (m *Machine) Core() *fsm.Machine[Claim] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opFile = &fsmimpl.Operation[Claim]{
@@ -207,6 +217,13 @@ var (
 		Moves:     []fsmimpl.Move{{To: "small"}, {To: "large"}},
 		Feeds:     []fsmimpl.Feed{{Input: "amount", Column: "amount"}},
 		NeedActor: true,
+		Rules:     []fsmimpl.Rule{{Name: "known", Text: "input.amount >= 1"}},
+		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}}},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Claim] {
+			var in FileInput
+			fsmimpl.Plain(rd, &in.Amount)
+			return fileCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opVote = &fsmimpl.Operation[Claim]{
@@ -215,6 +232,10 @@ var (
 		Moves:     []fsmimpl.Move{{From: "small", To: "paid"}, {From: "small", To: "small"}, {From: "large", To: "paid"}, {From: "large", To: "large"}},
 		Recorded:  []string{"small", "large", "paid", "parked"},
 		NeedActor: true,
+		Rules:     []fsmimpl.Rule{{Name: "approved", Text: "approver == actor"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Claim] {
+			return voteCall(nil, fsm.Call(c))
+		},
 	}
 
 	opAsk = &fsmimpl.Operation[Claim]{
@@ -223,6 +244,12 @@ var (
 		Moves:     []fsmimpl.Move{{From: "small", To: "paid"}, {From: "small", To: "parked"}, {From: "large", To: "paid"}, {From: "large", To: "parked"}},
 		Recorded:  []string{"small", "large", "paid", "parked"},
 		NeedActor: true,
+		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "answer", Stored: "answer", Kind: driver.KindEnum, Words: []string{"accept", "refuse", "later"}}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Claim] {
+			var in AskInput
+			fsmimpl.Word(rd, &in.Answer)
+			return askCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opUnpark = &fsmimpl.Operation[Claim]{
@@ -230,6 +257,9 @@ var (
 		From:     []string{"parked"},
 		Moves:    []fsmimpl.Move{{From: "parked", To: "small"}},
 		Recorded: []string{"small", "paid"},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Claim] {
+			return unparkCall(nil, fsm.Call(c))
+		},
 	}
 )
 

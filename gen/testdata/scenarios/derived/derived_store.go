@@ -19,6 +19,9 @@ var sqliteSQL string
 //go:embed derived.postgres.sql
 var postgresSQL string
 
+//go:embed derived.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "derived",
@@ -212,6 +215,13 @@ func (m *Machine) Core() *fsm.Machine[Part] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opAdd = &fsmimpl.Operation[Part]{
@@ -223,18 +233,39 @@ var (
 			{Input: "line", Column: "line"},
 			{Input: "weight", Column: "weight"},
 		},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "batch", Stored: "batch", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "line", Stored: "line", Kind: driver.KindString, Optional: true}},
+			{Column: driver.Column{Name: "weight", Stored: "weight", Kind: driver.KindInt}},
+		},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Part] {
+			var in AddInput
+			fsmimpl.Plain(rd, &in.Batch)
+			fsmimpl.PlainOptional(rd, &in.Line)
+			fsmimpl.Plain(rd, &in.Weight)
+			return addCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opInspect = &fsmimpl.Operation[Part]{
 		Name: "inspect", Stored: "inspect", Event: "inspect", By: fsmimpl.ByCaller,
 		From:  []string{"waiting"},
 		Moves: []fsmimpl.Move{{From: "waiting", To: "good"}, {From: "waiting", To: "bad"}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "fine", Stored: "fine", Kind: driver.KindBool}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Part] {
+			var in InspectInput
+			fsmimpl.Plain(rd, &in.Fine)
+			return inspectCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opReinspect = &fsmimpl.Operation[Part]{
 		Name: "reinspect", Stored: "reinspect", Event: "reinspect", By: fsmimpl.ByCaller,
 		From:  []string{"good"},
 		Moves: []fsmimpl.Move{{From: "good", To: "waiting"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Part] {
+			return reinspectCall(nil, fsm.Call(c))
+		},
 	}
 )
 

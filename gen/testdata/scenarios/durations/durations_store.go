@@ -19,6 +19,9 @@ var sqliteSQL string
 //go:embed durations.postgres.sql
 var postgresSQL string
 
+//go:embed durations.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "durations",
@@ -274,6 +277,13 @@ func (m *Machine) Core() *fsm.Machine[Check] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opStart = &fsmimpl.Operation[Check]{
@@ -285,12 +295,28 @@ var (
 			{Input: "limit", Column: "limit"},
 			{Input: "grace", Column: "grace"},
 		},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "interval", Stored: "interval", Kind: driver.KindInt, Optional: true}, Length: true},
+			{Column: driver.Column{Name: "limit", Stored: "limit", Kind: driver.KindInt, Optional: true}, Length: true},
+			{Column: driver.Column{Name: "grace", Stored: "grace", Kind: driver.KindInt}, Length: true},
+		},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Check] {
+			var in StartInput
+			fsmimpl.DurationOptional(rd, &in.Interval)
+			fsmimpl.DurationOptional(rd, &in.Limit)
+			fsmimpl.Duration(rd, &in.Grace)
+			return startCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opBid = &fsmimpl.Operation[Check]{
 		Name: "bid", Stored: "bid", Event: "bid", By: fsmimpl.ByCaller,
 		From:  []string{"running"},
 		Moves: []fsmimpl.Move{{From: "running", To: "running"}},
+		Rules: []fsmimpl.Rule{{Name: "open", Text: "closes > now + 500ms"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Check] {
+			return bidCall(nil, fsm.Call(c))
+		},
 	}
 
 	opWiden = &fsmimpl.Operation[Check]{
@@ -298,18 +324,34 @@ var (
 		From:  []string{"running"},
 		Moves: []fsmimpl.Move{{From: "running", To: "running"}},
 		Feeds: []fsmimpl.Feed{{Input: "by", Column: "closes"}},
+		Rules: []fsmimpl.Rule{{Name: "short", Text: "interval + grace <= input.most"}},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "by", Stored: "by", Kind: driver.KindInt}, Length: true},
+			{Column: driver.Column{Name: "most", Stored: "most", Kind: driver.KindInt}, Length: true},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Check] {
+			var in WidenInput
+			fsmimpl.Duration(rd, &in.By)
+			fsmimpl.Duration(rd, &in.Most)
+			return widenCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opRelate = &fsmimpl.Operation[Check]{
 		Name: "relate", Stored: "relate", Event: "relate", By: fsmimpl.ByCaller,
 		From:  []string{"running"},
 		Moves: []fsmimpl.Move{{From: "running", To: "running"}},
+		Rules: []fsmimpl.Rule{{Name: "near", Text: "closes - started_at < limit + grace"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Check] {
+			return relateCall(nil, fsm.Call(c))
+		},
 	}
 
 	opFail = &fsmimpl.Operation[Check]{
 		Name: "fail", Stored: "fail", Event: "fail", By: fsmimpl.BySystem,
 		From:  []string{"running"},
 		Moves: []fsmimpl.Move{{From: "running", To: "waiting"}},
+		Rules: []fsmimpl.Rule{{Name: "slow_enough", Text: "now >= started_at + interval"}},
 	}
 
 	opAgain = &fsmimpl.Operation[Check]{
@@ -337,18 +379,36 @@ var (
 		From:  []string{"running"},
 		Moves: []fsmimpl.Move{{From: "running", To: "running"}},
 		Feeds: []fsmimpl.Feed{{Input: "at", Column: "closes"}},
+		Rules: []fsmimpl.Rule{{Name: "spread", Text: "closes - started_at < input.at - closes + grace"}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "at", Stored: "at", Kind: driver.KindTime}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Check] {
+			var in StretchInput
+			fsmimpl.Plain(rd, &in.At)
+			return stretchCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opShift = &fsmimpl.Operation[Check]{
 		Name: "shift", Stored: "shift", Event: "shift", By: fsmimpl.ByCaller,
 		From:  []string{"running"},
 		Moves: []fsmimpl.Move{{From: "running", To: "running"}},
+		Rules: []fsmimpl.Rule{{Name: "wide", Text: "limit + limit + limit + took > input.most"}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "most", Stored: "most", Kind: driver.KindInt}, Length: true}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Check] {
+			var in ShiftInput
+			fsmimpl.Duration(rd, &in.Most)
+			return shiftCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opMeasure = &fsmimpl.Operation[Check]{
 		Name: "measure", Stored: "measure", Event: "measure", By: fsmimpl.ByCaller,
 		From:  []string{"running"},
 		Moves: []fsmimpl.Move{{From: "running", To: "running"}},
+		Rules: []fsmimpl.Rule{{Name: "whole", Text: "grace <= limit and closes >= started_at"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Check] {
+			return measureCall(nil, fsm.Call(c))
+		},
 	}
 
 	opFinish = &fsmimpl.Operation[Check]{
@@ -356,6 +416,13 @@ var (
 		From:  []string{"running"},
 		Moves: []fsmimpl.Move{{From: "running", To: "done"}},
 		Feeds: []fsmimpl.Feed{{Input: "at", Column: "took"}},
+		Rules: []fsmimpl.Rule{{Name: "later", Text: "input.at > started_at"}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "at", Stored: "at", Kind: driver.KindTime}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Check] {
+			var in FinishInput
+			fsmimpl.Plain(rd, &in.At)
+			return finishCall(nil, in, fsm.Call(c))
+		},
 	}
 )
 

@@ -19,6 +19,9 @@ var sqliteSQL string
 //go:embed effects.postgres.sql
 var postgresSQL string
 
+//go:embed effects.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "effects",
@@ -276,6 +279,13 @@ func (m *Machine) Core() *fsm.Machine[Thing] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opMake = &fsmimpl.Operation[Thing]{
@@ -290,12 +300,31 @@ var (
 			{Input: "extra", Column: "extra"},
 		},
 		NeedActor: true,
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "start", Stored: "start", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "data", Stored: "data", Kind: driver.KindJSON}},
+			{Column: driver.Column{Name: "names", Stored: "names", Kind: driver.KindSet}},
+			{Column: driver.Column{Name: "others", Stored: "others", Kind: driver.KindSet}},
+			{Column: driver.Column{Name: "extra", Stored: "extra", Kind: driver.KindJSON, Optional: true}},
+		},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Thing] {
+			var in MakeInput
+			fsmimpl.Plain(rd, &in.Start)
+			fsmimpl.Scan(rd, &in.Data)
+			fsmimpl.Scan(rd, &in.Names)
+			fsmimpl.Scan(rd, &in.Others)
+			fsmimpl.ScanOptional(rd, &in.Extra)
+			return makeCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opSwap = &fsmimpl.Operation[Thing]{
 		Name: "swap", Stored: "swap", Event: "swap", By: fsmimpl.ByCaller,
 		From:  []string{"made"},
 		Moves: []fsmimpl.Move{{From: "made", To: "made"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Thing] {
+			return swapCall(nil, fsm.Call(c))
+		},
 	}
 
 	opKeep = &fsmimpl.Operation[Thing]{
@@ -308,6 +337,20 @@ var (
 			{Input: "mode", Column: "mode"},
 			{Input: "data", Column: "data"},
 		},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "left", Stored: "left", Kind: driver.KindString, Optional: true}},
+			{Column: driver.Column{Name: "size", Stored: "size", Kind: driver.KindInt, Optional: true}},
+			{Column: driver.Column{Name: "mode", Stored: "mode", Kind: driver.KindEnum, Optional: true, Words: []string{"fast", "slow"}}},
+			{Column: driver.Column{Name: "data", Stored: "data", Kind: driver.KindJSON, Optional: true}},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Thing] {
+			var in KeepInput
+			fsmimpl.PlainOptional(rd, &in.Left)
+			fsmimpl.PlainOptional(rd, &in.Size)
+			fsmimpl.WordOptional(rd, &in.Mode)
+			fsmimpl.ScanOptional(rd, &in.Data)
+			return keepCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opHold = &fsmimpl.Operation[Thing]{
@@ -319,12 +362,27 @@ var (
 			{Input: "active", Column: "active"},
 			{Input: "extra", Column: "extra"},
 		},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "wake", Stored: "wake", Kind: driver.KindTime, Optional: true}},
+			{Column: driver.Column{Name: "active", Stored: "active", Kind: driver.KindBool, Optional: true}},
+			{Column: driver.Column{Name: "extra", Stored: "extra", Kind: driver.KindJSON, Optional: true}},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Thing] {
+			var in HoldInput
+			fsmimpl.PlainOptional(rd, &in.Wake)
+			fsmimpl.PlainOptional(rd, &in.Active)
+			fsmimpl.ScanOptional(rd, &in.Extra)
+			return holdCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opCopy = &fsmimpl.Operation[Thing]{
 		Name: "copy", Stored: "copy", Event: "copy", By: fsmimpl.ByCaller,
 		From:  []string{"made"},
 		Moves: []fsmimpl.Move{{From: "made", To: "made"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Thing] {
+			return copyCall(nil, fsm.Call(c))
+		},
 	}
 
 	opTry = &fsmimpl.Operation[Thing]{
@@ -337,6 +395,18 @@ var (
 			{Input: "left", Column: "left"},
 		},
 		NeedActor: true,
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "name", Stored: "name", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "other", Stored: "other", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "left", Stored: "left", Kind: driver.KindString}},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Thing] {
+			var in TryInput
+			fsmimpl.Plain(rd, &in.Name)
+			fsmimpl.Plain(rd, &in.Other)
+			fsmimpl.Plain(rd, &in.Left)
+			return tryCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opRest = &fsmimpl.Operation[Thing]{
@@ -347,6 +417,16 @@ var (
 			{Input: "gait", Column: "pace"},
 			{Input: "gait", Column: "usual"},
 			{Input: "limit", Column: "limit"},
+		},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "gait", Stored: "gait", Kind: driver.KindEnum, Optional: true, Words: []string{"slow", "fast"}}},
+			{Column: driver.Column{Name: "limit", Stored: "limit", Kind: driver.KindInt, Optional: true}},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Thing] {
+			var in RestInput
+			fsmimpl.WordOptional(rd, &in.Gait)
+			fsmimpl.PlainOptional(rd, &in.Limit)
+			return restCall(nil, in, fsm.Call(c))
 		},
 	}
 
@@ -362,6 +442,18 @@ var (
 			{Input: "name", Column: "others"},
 			{Input: "limit", Column: "limit"},
 		},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "gait", Stored: "gait", Kind: driver.KindEnum, Optional: true, Words: []string{"slow", "fast"}}},
+			{Column: driver.Column{Name: "name", Stored: "name", Kind: driver.KindString, Optional: true}},
+			{Column: driver.Column{Name: "limit", Stored: "limit", Kind: driver.KindInt, Optional: true}},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Thing] {
+			var in DriveInput
+			fsmimpl.WordOptional(rd, &in.Gait)
+			fsmimpl.PlainOptional(rd, &in.Name)
+			fsmimpl.PlainOptional(rd, &in.Limit)
+			return driveCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opSettle = &fsmimpl.Operation[Thing]{
@@ -369,6 +461,9 @@ var (
 		From:      []string{"made"},
 		Moves:     []fsmimpl.Move{{From: "made", To: "settled"}},
 		NeedActor: true,
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Thing] {
+			return settleCall(nil, fsm.Call(c))
+		},
 	}
 
 	opUnset = &fsmimpl.Operation[Thing]{
@@ -376,12 +471,21 @@ var (
 		From:  []string{"settled"},
 		Moves: []fsmimpl.Move{{From: "settled", To: "made"}},
 		Feeds: []fsmimpl.Feed{{Input: "extra", Column: "extra"}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "extra", Stored: "extra", Kind: driver.KindJSON, Optional: true}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Thing] {
+			var in UnsetInput
+			fsmimpl.ScanOptional(rd, &in.Extra)
+			return unsetCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opFinish = &fsmimpl.Operation[Thing]{
 		Name: "finish", Stored: "finish", Event: "finish", By: fsmimpl.ByCaller,
 		From:  []string{"settled"},
 		Moves: []fsmimpl.Move{{From: "settled", To: "done"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Thing] {
+			return finishCall(nil, fsm.Call(c))
+		},
 	}
 )
 

@@ -19,6 +19,9 @@ var sqliteSQL string
 //go:embed facts.postgres.sql
 var postgresSQL string
 
+//go:embed facts.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "facts",
@@ -277,6 +280,13 @@ func (m *Machine) Core() *fsm.Machine[Probe] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opMake = &fsmimpl.Operation[Probe]{
@@ -293,6 +303,28 @@ var (
 			{Input: "wanted", Column: "wanted"},
 			{Input: "level", Column: "level"},
 		},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "name", Stored: "name", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "size", Stored: "size", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "flag", Stored: "flag", Kind: driver.KindBool}},
+			{Column: driver.Column{Name: "due", Stored: "due", Kind: driver.KindTime}},
+			{Column: driver.Column{Name: "body", Stored: "body", Kind: driver.KindJSON}},
+			{Column: driver.Column{Name: "tags", Stored: "tags", Kind: driver.KindSet}},
+			{Column: driver.Column{Name: "wanted", Stored: "wanted", Kind: driver.KindSet}},
+			{Column: driver.Column{Name: "level", Stored: "level", Kind: driver.KindInt, Optional: true}},
+		},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Probe] {
+			var in MakeInput
+			fsmimpl.Plain(rd, &in.Name)
+			fsmimpl.Plain(rd, &in.Size)
+			fsmimpl.Plain(rd, &in.Flag)
+			fsmimpl.Plain(rd, &in.Due)
+			fsmimpl.Scan(rd, &in.Body)
+			fsmimpl.Scan(rd, &in.Tags)
+			fsmimpl.Scan(rd, &in.Wanted)
+			fsmimpl.PlainOptional(rd, &in.Level)
+			return makeCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opHit = &fsmimpl.Operation[Probe]{
@@ -301,6 +333,13 @@ var (
 		Moves:     []fsmimpl.Move{{From: "one", To: "one"}},
 		Feeds:     []fsmimpl.Feed{{Input: "name", Column: "name"}},
 		NeedActor: true,
+		Rules:     []fsmimpl.Rule{{Name: "text_eq", Text: "name == input.name and name != actor"}},
+		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "name", Stored: "name", Kind: driver.KindString}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Probe] {
+			var in HitInput
+			fsmimpl.Plain(rd, &in.Name)
+			return hitCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opRank = &fsmimpl.Operation[Probe]{
@@ -308,6 +347,13 @@ var (
 		From:  []string{"one"},
 		Moves: []fsmimpl.Move{{From: "one", To: "one"}},
 		Feeds: []fsmimpl.Feed{{Input: "name", Column: "name"}},
+		Rules: []fsmimpl.Rule{{Name: "text_order", Text: "name < input.name, nick <= name and input.name > nick"}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "name", Stored: "name", Kind: driver.KindString}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Probe] {
+			var in RankInput
+			fsmimpl.Plain(rd, &in.Name)
+			return rankCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opRepeat = &fsmimpl.Operation[Probe]{
@@ -315,6 +361,13 @@ var (
 		From:  []string{"one"},
 		Moves: []fsmimpl.Move{{From: "one", To: "one"}},
 		Feeds: []fsmimpl.Feed{{Input: "nick", Column: "nick"}},
+		Rules: []fsmimpl.Rule{{Name: "same_nick", Text: "nick == input.nick"}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "nick", Stored: "nick", Kind: driver.KindString, Optional: true}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Probe] {
+			var in RepeatInput
+			fsmimpl.PlainOptional(rd, &in.Nick)
+			return repeatCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opDiffer = &fsmimpl.Operation[Probe]{
@@ -322,18 +375,33 @@ var (
 		From:  []string{"one"},
 		Moves: []fsmimpl.Move{{From: "one", To: "one"}},
 		Feeds: []fsmimpl.Feed{{Input: "nick", Column: "nick"}},
+		Rules: []fsmimpl.Rule{{Name: "other_nick", Text: "nick != input.nick"}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "nick", Stored: "nick", Kind: driver.KindString, Optional: true}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Probe] {
+			var in DifferInput
+			fsmimpl.PlainOptional(rd, &in.Nick)
+			return differCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opMeasure = &fsmimpl.Operation[Probe]{
 		Name: "measure", Stored: "measure", Event: "measure", By: fsmimpl.ByCaller,
 		From:  []string{"one"},
 		Moves: []fsmimpl.Move{{From: "one", To: "one"}},
+		Rules: []fsmimpl.Rule{{Name: "numbers", Text: "size < 10, limit >= size, limit != 7, 3 <= size and size == limit"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Probe] {
+			return measureCall(nil, fsm.Call(c))
+		},
 	}
 
 	opFlip = &fsmimpl.Operation[Probe]{
 		Name: "flip", Stored: "flip", Event: "flip", By: fsmimpl.ByCaller,
 		From:  []string{"one"},
 		Moves: []fsmimpl.Move{{From: "one", To: "one"}},
+		Rules: []fsmimpl.Rule{{Name: "flags", Text: "flag == true, mark == false and flag != mark"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Probe] {
+			return flipCall(nil, fsm.Call(c))
+		},
 	}
 
 	opWait = &fsmimpl.Operation[Probe]{
@@ -345,6 +413,17 @@ var (
 			{Input: "moment", Column: "until"},
 			{Input: "limit", Column: "limit"},
 		},
+		Rules: []fsmimpl.Rule{{Name: "times", Text: "due < now, until > now, until != due, due == input.moment, input.moment >= created_at and updated_at <= now"}},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "moment", Stored: "moment", Kind: driver.KindTime}},
+			{Column: driver.Column{Name: "limit", Stored: "limit", Kind: driver.KindInt}},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Probe] {
+			var in WaitInput
+			fsmimpl.Plain(rd, &in.Moment)
+			fsmimpl.Plain(rd, &in.Limit)
+			return waitCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opRead = &fsmimpl.Operation[Probe]{
@@ -352,12 +431,23 @@ var (
 		From:  []string{"one"},
 		Moves: []fsmimpl.Move{{From: "one", To: "three"}},
 		Feeds: []fsmimpl.Feed{{Input: "body", Column: "body"}},
+		Rules: []fsmimpl.Rule{{Name: "texts", Text: "body == input.body, note != body and note is present"}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "body", Stored: "body", Kind: driver.KindJSON}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Probe] {
+			var in ReadInput
+			fsmimpl.Scan(rd, &in.Body)
+			return readCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opSort = &fsmimpl.Operation[Probe]{
 		Name: "sort", Stored: "sort", Event: "sort", By: fsmimpl.ByCaller,
 		From:  []string{"one"},
 		Moves: []fsmimpl.Move{{From: "one", To: "three"}},
+		Rules: []fsmimpl.Rule{{Name: "sets", Text: "name in tags, nick not in tags, tags covers wanted and tags is present"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Probe] {
+			return sortCall(nil, fsm.Call(c))
+		},
 	}
 
 	opLook = &fsmimpl.Operation[Probe]{
@@ -366,6 +456,13 @@ var (
 		Moves:     []fsmimpl.Move{{From: "two", To: "three"}},
 		Feeds:     []fsmimpl.Feed{{Input: "nick", Column: "nick"}},
 		NeedActor: true,
+		Rules:     []fsmimpl.Rule{{Name: "presence", Text: "limit is present, input.nick is absent and actor is present"}},
+		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "nick", Stored: "nick", Kind: driver.KindString, Optional: true}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Probe] {
+			var in LookInput
+			fsmimpl.PlainOptional(rd, &in.Nick)
+			return lookCall(nil, in, fsm.Call(c))
+		},
 	}
 )
 

@@ -20,6 +20,9 @@ var sqliteSQL string
 //go:embed givesup.postgres.sql
 var postgresSQL string
 
+//go:embed givesup.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "givesup",
@@ -273,6 +276,13 @@ func (m *Machine) Core() *fsm.Machine[Payment] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opAsk = &fsmimpl.Operation[Payment]{
@@ -280,6 +290,12 @@ var (
 		Creates: true,
 		Moves:   []fsmimpl.Move{{To: "ready"}},
 		Feeds:   []fsmimpl.Feed{{Input: "amount", Column: "amount"}},
+		Takes:   []fsmimpl.Argument{{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}}},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Payment] {
+			var in AskInput
+			fsmimpl.Plain(rd, &in.Amount)
+			return askCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opCharge = &fsmimpl.Operation[Payment]{
@@ -289,6 +305,9 @@ var (
 		Asks: []*fsmimpl.EffectInfo[Payment]{{Name: "charge_card", Then: "charged", Attempts: 3, Failed: "declined", Key: func(j *Payment) string {
 			return fsmimpl.EffectKey(j.ID, j.Tries)
 		}}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Payment] {
+			return chargeCall(nil, fsm.Call(c))
+		},
 	}
 
 	opCharged = &fsmimpl.Operation[Payment]{
@@ -308,12 +327,16 @@ var (
 		GaveUp: func(problem string) fsmimpl.Call[Payment] {
 			return declinedCall(nil, DeclinedInput{Error: problem}, fsm.Call{})
 		},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "error", Stored: "error", Kind: driver.KindString}}},
 	}
 
 	opCallOff = &fsmimpl.Operation[Payment]{
 		Name: "call_off", Stored: "call_off", Event: "call_off", By: fsmimpl.ByCaller,
 		From:  []string{"ready", "charging"},
 		Moves: []fsmimpl.Move{{From: "ready", To: "closed"}, {From: "charging", To: "closed"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Payment] {
+			return callOffCall(nil, fsm.Call(c))
+		},
 	}
 
 	opTell = &fsmimpl.Operation[Payment]{
@@ -321,6 +344,9 @@ var (
 		From:   []string{"paid"},
 		Moves:  []fsmimpl.Move{{From: "paid", To: "telling"}},
 		Places: []*fsmimpl.Place[Payment]{{States: []string{"telling"}, Enter: enterTelling}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Payment] {
+			return tellCall(nil, fsm.Call(c))
+		},
 	}
 
 	opUnheard = &fsmimpl.Operation[Payment]{
@@ -336,6 +362,9 @@ var (
 		Name: "heard", Stored: "heard", Event: "heard", By: fsmimpl.ByCaller,
 		From:  []string{"telling"},
 		Moves: []fsmimpl.Move{{From: "telling", To: "closed"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Payment] {
+			return heardCall(nil, fsm.Call(c))
+		},
 	}
 
 	opNote = &fsmimpl.Operation[Payment]{
@@ -343,6 +372,9 @@ var (
 		From:  []string{"paid"},
 		Moves: []fsmimpl.Move{{From: "paid", To: "noting"}},
 		Asks:  []*fsmimpl.EffectInfo[Payment]{{Name: "book", Then: "noted", Attempts: 1, Failed: "noted"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Payment] {
+			return noteCall(nil, fsm.Call(c))
+		},
 	}
 
 	opNoted = &fsmimpl.Operation[Payment]{
@@ -356,6 +388,7 @@ var (
 		GaveUp: func(problem string) fsmimpl.Call[Payment] {
 			return notedCall(nil, NotedInput{Error: fsm.Some(problem)}, fsm.Call{})
 		},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "error", Stored: "error", Kind: driver.KindString, Optional: true}}},
 	}
 )
 

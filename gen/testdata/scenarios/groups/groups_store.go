@@ -19,6 +19,9 @@ var sqliteSQL string
 //go:embed groups.postgres.sql
 var postgresSQL string
 
+//go:embed groups.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "groups",
@@ -359,6 +362,13 @@ func (m *Machine) Core() *fsm.Machine[Slot] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opAdd = &fsmimpl.Operation[Slot]{
@@ -373,6 +383,27 @@ var (
 			{Input: "ready", Column: "ready"},
 		},
 		Dedupe: "dedupe_add",
+		Rules: []fsmimpl.Rule{
+			{Name: "few_held", Text: "fewer than 3 other records with the same floor and kind are held or free"},
+			{Name: "few_at_all", Text: "fewer than 10 other records with the same floor are held"},
+			{Name: "few_ranked", Text: "fewer than rank other records with the same floor are held"},
+		},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "room", Stored: "room", Kind: driver.KindString, Least: 3, Most: 5}},
+			{Column: driver.Column{Name: "floor", Stored: "floor", Kind: driver.KindInt, Optional: true}},
+			{Column: driver.Column{Name: "kind", Stored: "kind", Kind: driver.KindEnum, Words: []string{"desk", "bench"}}},
+			{Column: driver.Column{Name: "rank", Stored: "rank", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "ready", Stored: "ready", Kind: driver.KindTime, Optional: true}},
+		},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Slot] {
+			var in AddInput
+			fsmimpl.Plain(rd, &in.Room)
+			fsmimpl.PlainOptional(rd, &in.Floor)
+			fsmimpl.Word(rd, &in.Kind)
+			fsmimpl.Plain(rd, &in.Rank)
+			fsmimpl.PlainOptional(rd, &in.Ready)
+			return addCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opTake = &fsmimpl.Operation[Slot]{
@@ -387,6 +418,17 @@ var (
 		Own: func(j *Slot) bool {
 			return j.Floor.Present()
 		},
+		Rules: []fsmimpl.Rule{
+			{Name: "room_empty", Text: "no other record with the same room is held"},
+			{Name: "few_held", Text: "fewer than 3 other records with the same floor and kind are held or free"},
+			{Name: "few_at_all", Text: "fewer than 10 other records with the same floor are held"},
+		},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "kind", Stored: "kind", Kind: driver.KindEnum, Words: []string{"desk", "bench"}}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Slot] {
+			var in TakeInput
+			fsmimpl.Word(rd, &in.Kind)
+			return takeCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opRelease = &fsmimpl.Operation[Slot]{
@@ -394,6 +436,10 @@ var (
 		From:      []string{"held"},
 		Moves:     []fsmimpl.Move{{From: "held", To: "free"}},
 		NeedActor: true,
+		Rules:     []fsmimpl.Rule{{Name: "holder_only", Text: "holder == actor"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Slot] {
+			return releaseCall(nil, fsm.Call(c))
+		},
 	}
 
 	opHandOver = &fsmimpl.Operation[Slot]{
@@ -407,6 +453,23 @@ var (
 		Parking:   &schema.Parkings[1],
 		Own: func(j *Slot) bool {
 			return j.Rank >= 0 && j.Rank >= 1
+		},
+		Rules: []fsmimpl.Rule{
+			{Name: "holder_only", Text: "holder == actor"},
+			{Name: "number_free", Text: "rank >= 0"},
+			{Name: "few_mine", Text: "fewer than 3 other records with the same kind whose holder is input.holder are held"},
+			{Name: "few_ranked", Text: "fewer than rank other records with the same floor are held"},
+			{Name: "few_asked", Text: "fewer than input.most other records with the same floor are held"},
+		},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "most", Stored: "most", Kind: driver.KindInt, Optional: true}},
+			{Column: driver.Column{Name: "holder", Stored: "holder", Kind: driver.KindString}},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Slot] {
+			var in HandOverInput
+			fsmimpl.PlainOptional(rd, &in.Most)
+			fsmimpl.Plain(rd, &in.Holder)
+			return handOverCall(nil, in, fsm.Call(c))
 		},
 	}
 

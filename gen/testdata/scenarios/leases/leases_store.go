@@ -19,6 +19,9 @@ var sqliteSQL string
 //go:embed leases.postgres.sql
 var postgresSQL string
 
+//go:embed leases.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "leases",
@@ -232,12 +235,22 @@ func (m *Machine) Core() *fsm.Machine[Job] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opAdd = &fsmimpl.Operation[Job]{
 		Name: "add", Stored: "add", Event: "add", By: fsmimpl.ByCaller,
 		Creates: true,
 		Moves:   []fsmimpl.Move{{To: "queued"}},
+		Make: func(_ *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			return addCall(nil, id, fsm.Call(c))
+		},
 	}
 
 	opClaim = &fsmimpl.Operation[Job]{
@@ -248,6 +261,12 @@ var (
 		NeedActor: true,
 		Picks:     true,
 		Order:     []driver.Order{{Column: "created_at"}},
+		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "lease", Stored: "lease", Kind: driver.KindInt}, Length: true}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in ClaimInput
+			fsmimpl.Duration(rd, &in.Lease)
+			return claimCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opBeat = &fsmimpl.Operation[Job]{
@@ -256,6 +275,13 @@ var (
 		Moves:     []fsmimpl.Move{{From: "working", To: "working"}},
 		Feeds:     []fsmimpl.Feed{{Input: "lease", Column: "until"}},
 		NeedActor: true,
+		Rules:     []fsmimpl.Rule{{Name: "mine", Text: "owner == actor"}},
+		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "lease", Stored: "lease", Kind: driver.KindInt}, Length: true}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			var in BeatInput
+			fsmimpl.Duration(rd, &in.Lease)
+			return beatCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opFinish = &fsmimpl.Operation[Job]{
@@ -263,6 +289,10 @@ var (
 		From:      []string{"working"},
 		Moves:     []fsmimpl.Move{{From: "working", To: "done"}},
 		NeedActor: true,
+		Rules:     []fsmimpl.Rule{{Name: "mine", Text: "owner == actor"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			return finishCall(nil, fsm.Call(c))
+		},
 	}
 
 	opExpire = &fsmimpl.Operation[Job]{

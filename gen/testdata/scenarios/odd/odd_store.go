@@ -20,6 +20,9 @@ var sqliteSQL string
 //go:embed odd.postgres.sql
 var postgresSQL string
 
+//go:embed odd.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "odd",
@@ -271,6 +274,13 @@ func (m *Machine) Core() *fsm.Machine[Odd] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // Probes are what audit.Run asks the world about records in the states that
 // name them. They are none without a world.
 func (*Machine) Probes(world Probes) []fsmimpl.Probe[Odd] {
@@ -303,6 +313,28 @@ var (
 			{Input: "err", Column: "err"},
 			{Input: "now_", Column: "now_"},
 		},
+		Doc:   "*/ makes one /* more",
+		Rules: []fsmimpl.Rule{{Name: "else", Text: "no other record with the same type and nil is case"}},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "type", Stored: "type", Kind: driver.KindString, Optional: true}},
+			{Column: driver.Column{Name: "func", Stored: "func", Kind: driver.KindInt, Optional: true}},
+			{Column: driver.Column{Name: "len", Stored: "len", Kind: driver.KindBool}},
+			{Column: driver.Column{Name: "nil", Stored: "nil", Kind: driver.KindEnum, Optional: true, Words: []string{"set", "unset"}}},
+			{Column: driver.Column{Name: "req", Stored: "req", Kind: driver.KindSet}},
+			{Column: driver.Column{Name: "err", Stored: "err", Kind: driver.KindJSON, Optional: true}},
+			{Column: driver.Column{Name: "now_", Stored: "now_", Kind: driver.KindTime, Optional: true}},
+		},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Odd] {
+			var in SelectInput
+			fsmimpl.PlainOptional(rd, &in.Type)
+			fsmimpl.PlainOptional(rd, &in.Func)
+			fsmimpl.Plain(rd, &in.Len)
+			fsmimpl.WordOptional(rd, &in.Nil)
+			fsmimpl.Scan(rd, &in.Req)
+			fsmimpl.ScanOptional(rd, &in.Err)
+			fsmimpl.PlainOptional(rd, &in.Now)
+			return selectCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opGo = &fsmimpl.Operation[Odd]{
@@ -313,6 +345,17 @@ var (
 		Asks: []*fsmimpl.EffectInfo[Odd]{{Name: "return", Key: func(j *Odd) string {
 			return fsmimpl.EffectKey(fsmimpl.Column(j.Type), fsmimpl.ColumnOf(j.Nil, Nil.String), fsmimpl.Column(j.Func), fsmimpl.Column(j.Now))
 		}}},
+		Rules: []fsmimpl.Rule{
+			{Name: "if", Text: "type == input.string and func < 9"},
+			{Name: "else", Text: "no other record with the same type and nil is case"},
+			{Name: "interface", Text: "input.string in req"},
+		},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "string", Stored: "string", Kind: driver.KindString}, Doc: "/* an input"}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Odd] {
+			var in GoInput
+			fsmimpl.Plain(rd, &in.String)
+			return goCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opRange = &fsmimpl.Operation[Odd]{
@@ -325,6 +368,22 @@ var (
 			{Input: "const_", Column: "const_"},
 			{Input: "iota", Column: "iota"},
 			{Input: "req", Column: "req"},
+		},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "map", Stored: "map", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "goto", Stored: "goto", Kind: driver.KindJSON}},
+			{Column: driver.Column{Name: "const_", Stored: "const_", Kind: driver.KindTime}},
+			{Column: driver.Column{Name: "iota", Stored: "iota", Kind: driver.KindEnum, Words: []string{"red", "green"}}},
+			{Column: driver.Column{Name: "req", Stored: "req", Kind: driver.KindString}},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Odd] {
+			var in RangeInput
+			fsmimpl.Plain(rd, &in.Map)
+			fsmimpl.Scan(rd, &in.Goto)
+			fsmimpl.Plain(rd, &in.Const)
+			fsmimpl.Word(rd, &in.Iota)
+			fsmimpl.Plain(rd, &in.Req)
+			return rangeCall(nil, in, fsm.Call(c))
 		},
 	}
 

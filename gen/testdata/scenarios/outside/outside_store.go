@@ -21,6 +21,9 @@ var sqliteSQL string
 //go:embed outside.postgres.sql
 var postgresSQL string
 
+//go:embed outside.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "outside",
@@ -321,6 +324,13 @@ func (m *Machine) Core() *fsm.Machine[Order] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // Probes are what audit.Run asks the world about records in the states that
 // name them. They are none without a world.
 func (*Machine) Probes(world Probes) []fsmimpl.Probe[Order] {
@@ -361,6 +371,22 @@ var (
 		Asks: []*fsmimpl.EffectInfo[Order]{{Name: "confirm", Key: func(j *Order) string {
 			return fsmimpl.EffectKey(j.ID, j.Customer, j.Sum, j.Rush, j.Kind.String())
 		}}},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "customer", Stored: "customer", Kind: driver.KindString, Least: 1, Most: 40}},
+			{Column: driver.Column{Name: "sum", Stored: "sum", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "rush", Stored: "rush", Kind: driver.KindBool}},
+			{Column: driver.Column{Name: "kind", Stored: "kind", Kind: driver.KindEnum, Words: []string{"goods", "service"}}},
+			{Column: driver.Column{Name: "due", Stored: "due", Kind: driver.KindTime, Optional: true}},
+		},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Order] {
+			var in PlaceInput
+			fsmimpl.Plain(rd, &in.Customer)
+			fsmimpl.Plain(rd, &in.Sum)
+			fsmimpl.Plain(rd, &in.Rush)
+			fsmimpl.Word(rd, &in.Kind)
+			fsmimpl.PlainOptional(rd, &in.Due)
+			return placeCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opCharge = &fsmimpl.Operation[Order]{
@@ -368,6 +394,9 @@ var (
 		From:  []string{"placed"},
 		Moves: []fsmimpl.Move{{From: "placed", To: "charging"}},
 		Asks:  []*fsmimpl.EffectInfo[Order]{{Name: "charge_card", Then: "charge_done"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Order] {
+			return chargeCall(nil, fsm.Call(c))
+		},
 	}
 
 	opChargeDone = &fsmimpl.Operation[Order]{
@@ -386,6 +415,9 @@ var (
 		Asks: []*fsmimpl.EffectInfo[Order]{{Name: "book", Atomic: true, Key: func(j *Order) string {
 			return j.Customer
 		}}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Order] {
+			return shipCall(nil, fsm.Call(c))
+		},
 	}
 
 	opGiveUp = &fsmimpl.Operation[Order]{
@@ -395,6 +427,11 @@ var (
 		Feeds:    []fsmimpl.Feed{{Input: "why", Column: "why"}, {Input: "backoff", Column: "backoff"}},
 		Triggers: []fsmimpl.Trigger{{After: "due", Plus: 90 * time.Second}, {After: "updated_at", Plus: 2 * time.Hour}},
 		Then:     "retry",
+		Rules:    []fsmimpl.Rule{{Name: "late", Text: "due <= now"}},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "why", Stored: "why", Kind: driver.KindString, Least: 3}},
+			{Column: driver.Column{Name: "backoff", Stored: "backoff", Kind: driver.KindInt, Optional: true}},
+		},
 	}
 
 	opRetry = &fsmimpl.Operation[Order]{
@@ -421,6 +458,9 @@ var (
 		From:      []string{"placed", "failed"},
 		Moves:     []fsmimpl.Move{{From: "placed", To: "failed"}, {From: "failed", To: "failed"}},
 		NeedActor: true,
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Order] {
+			return abandonCall(nil, fsm.Call(c))
+		},
 	}
 )
 

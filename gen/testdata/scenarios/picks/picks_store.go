@@ -19,6 +19,9 @@ var sqliteSQL string
 //go:embed picks.postgres.sql
 var postgresSQL string
 
+//go:embed picks.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "picks",
@@ -223,6 +226,13 @@ func (m *Machine) Core() *fsm.Machine[Pick] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opPut = &fsmimpl.Operation[Pick]{
@@ -233,6 +243,18 @@ var (
 			{Input: "lane", Column: "line"},
 			{Input: "priority", Column: "priority"},
 			{Input: "ready_at", Column: "ready_at"},
+		},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "lane", Stored: "lane", Kind: driver.KindEnum, Words: []string{"slow", "quick"}}},
+			{Column: driver.Column{Name: "priority", Stored: "priority", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "ready_at", Stored: "ready_at", Kind: driver.KindTime, Optional: true}},
+		},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Pick] {
+			var in PutInput
+			fsmimpl.Word(rd, &in.Lane)
+			fsmimpl.Plain(rd, &in.Priority)
+			fsmimpl.PlainOptional(rd, &in.ReadyAt)
+			return putCall(nil, id, in, fsm.Call(c))
 		},
 	}
 
@@ -249,6 +271,20 @@ var (
 		Own: func(j *Pick) bool {
 			return !j.ReadyAt.Present()
 		},
+		Rules: []fsmimpl.Rule{
+			{Name: "free", Text: "no other record with the same lane is busy"},
+			{Name: "ready", Text: "ready_at is absent"},
+		},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "wanted", Stored: "wanted", Kind: driver.KindEnum, Words: []string{"slow", "fast"}}},
+			{Column: driver.Column{Name: "least", Stored: "least", Kind: driver.KindInt}},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Pick] {
+			var in TakeInput
+			fsmimpl.Word(rd, &in.Wanted)
+			fsmimpl.Plain(rd, &in.Least)
+			return takeCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opEnd = &fsmimpl.Operation[Pick]{
@@ -256,6 +292,9 @@ var (
 		From:      []string{"busy"},
 		Moves:     []fsmimpl.Move{{From: "busy", To: "gone"}},
 		NeedActor: true,
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Pick] {
+			return endCall(nil, fsm.Call(c))
+		},
 	}
 )
 

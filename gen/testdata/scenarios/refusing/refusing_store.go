@@ -19,6 +19,9 @@ var sqliteSQL string
 //go:embed refusing.postgres.sql
 var postgresSQL string
 
+//go:embed refusing.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "refusing",
@@ -195,6 +198,13 @@ func (m *Machine) Core() *fsm.Machine[Line] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opBegin = &fsmimpl.Operation[Line]{
@@ -202,24 +212,43 @@ var (
 		Creates: true,
 		Moves:   []fsmimpl.Move{{To: "idle"}},
 		Feeds:   []fsmimpl.Feed{{Input: "high", Column: "high"}},
+		Rules:   []fsmimpl.Rule{{Name: "some", Text: "input.high >= 2"}},
+		Takes:   []fsmimpl.Argument{{Column: driver.Column{Name: "high", Stored: "high", Kind: driver.KindInt}}},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Line] {
+			var in BeginInput
+			fsmimpl.Plain(rd, &in.High)
+			return beginCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opReceive = &fsmimpl.Operation[Line]{
 		Name: "receive", Stored: "receive", Event: "receive", By: fsmimpl.ByCaller,
 		From:  []string{"idle", "ended"},
 		Moves: []fsmimpl.Move{{From: "idle", To: "ended"}, {From: "idle", To: "idle"}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "last", Stored: "last", Kind: driver.KindBool}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Line] {
+			var in ReceiveInput
+			fsmimpl.Plain(rd, &in.Last)
+			return receiveCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opRise = &fsmimpl.Operation[Line]{
 		Name: "rise", Stored: "rise", Event: "rise", By: fsmimpl.ByCaller,
 		From:  []string{"ended"},
 		Moves: []fsmimpl.Move{{From: "ended", To: "busy"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Line] {
+			return riseCall(nil, fsm.Call(c))
+		},
 	}
 
 	opSettle = &fsmimpl.Operation[Line]{
 		Name: "settle", Stored: "settle", Event: "settle", By: fsmimpl.ByCaller,
 		From:  []string{"busy", "ended"},
 		Moves: []fsmimpl.Move{{From: "busy", To: "idle"}, {From: "ended", To: "ended"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Line] {
+			return settleCall(nil, fsm.Call(c))
+		},
 	}
 )
 

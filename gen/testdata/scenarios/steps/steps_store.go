@@ -19,6 +19,9 @@ var sqliteSQL string
 //go:embed steps.postgres.sql
 var postgresSQL string
 
+//go:embed steps.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "steps",
@@ -252,6 +255,13 @@ func (m *Machine) Core() *fsm.Machine[Auction] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opStart = &fsmimpl.Operation[Auction]{
@@ -259,6 +269,12 @@ var (
 		Creates: true,
 		Moves:   []fsmimpl.Move{{To: "open"}},
 		Feeds:   []fsmimpl.Feed{{Input: "ends", Column: "ends"}},
+		Takes:   []fsmimpl.Argument{{Column: driver.Column{Name: "ends", Stored: "ends", Kind: driver.KindTime}}},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Auction] {
+			var in StartInput
+			fsmimpl.Plain(rd, &in.Ends)
+			return startCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opBid = &fsmimpl.Operation[Auction]{
@@ -267,6 +283,13 @@ var (
 		Moves:     []fsmimpl.Move{{From: "open", To: "open"}},
 		Feeds:     []fsmimpl.Feed{{Input: "amount", Column: "high_cents"}},
 		NeedActor: true,
+		Rules:     []fsmimpl.Rule{{Name: "higher", Text: "input.amount >= high_cents + step_cents"}},
+		Takes:     []fsmimpl.Argument{{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Auction] {
+			var in BidInput
+			fsmimpl.Plain(rd, &in.Amount)
+			return bidCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opExtend = &fsmimpl.Operation[Auction]{
@@ -274,6 +297,13 @@ var (
 		From:  []string{"open"},
 		Moves: []fsmimpl.Move{{From: "open", To: "open"}},
 		Feeds: []fsmimpl.Feed{{Input: "ends", Column: "ends"}},
+		Rules: []fsmimpl.Rule{{Name: "later", Text: "input.ends >= ends"}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "ends", Stored: "ends", Kind: driver.KindTime}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Auction] {
+			var in ExtendInput
+			fsmimpl.Plain(rd, &in.Ends)
+			return extendCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opFile = &fsmimpl.Operation[Auction]{
@@ -281,6 +311,13 @@ var (
 		From:  []string{"open", "sold"},
 		Moves: []fsmimpl.Move{{From: "open", To: "open"}, {From: "sold", To: "sold"}},
 		Feeds: []fsmimpl.Feed{{Input: "papers", Column: "papers"}},
+		Rules: []fsmimpl.Rule{{Name: "filed_once", Text: "papers is absent"}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "papers", Stored: "papers", Kind: driver.KindJSON}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Auction] {
+			var in FileInput
+			fsmimpl.Scan(rd, &in.Papers)
+			return fileCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opUpgrade = &fsmimpl.Operation[Auction]{
@@ -288,18 +325,25 @@ var (
 		From:      []string{"open"},
 		Moves:     []fsmimpl.Move{{From: "open", To: "open"}},
 		NeedActor: true,
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Auction] {
+			return upgradeCall(nil, fsm.Call(c))
+		},
 	}
 
 	opSell = &fsmimpl.Operation[Auction]{
 		Name: "sell", Stored: "sell", Event: "sell", By: fsmimpl.BySystem,
 		From:  []string{"open"},
 		Moves: []fsmimpl.Move{{From: "open", To: "sold"}},
+		Rules: []fsmimpl.Rule{{Name: "led", Text: "leader is present"}},
 	}
 
 	opUnlock = &fsmimpl.Operation[Auction]{
 		Name: "unlock", Stored: "unlock", Event: "unlock", By: fsmimpl.ByCaller,
 		From:  []string{"open"},
 		Moves: []fsmimpl.Move{{From: "open", To: "open"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Auction] {
+			return unlockCall(nil, fsm.Call(c))
+		},
 	}
 
 	opSign = &fsmimpl.Operation[Auction]{
@@ -307,6 +351,9 @@ var (
 		From:      []string{"sold"},
 		Moves:     []fsmimpl.Move{{From: "sold", To: "sold"}},
 		NeedActor: true,
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Auction] {
+			return signCall(nil, fsm.Call(c))
+		},
 	}
 
 	opPay = &fsmimpl.Operation[Auction]{
@@ -314,6 +361,13 @@ var (
 		From:  []string{"sold"},
 		Moves: []fsmimpl.Move{{From: "sold", To: "closed"}, {From: "sold", To: "sold"}},
 		Feeds: []fsmimpl.Feed{{Input: "payment", Column: "payment"}},
+		Rules: []fsmimpl.Rule{{Name: "first", Text: "payment is absent or input.payment == payment"}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "payment", Stored: "payment", Kind: driver.KindString}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Auction] {
+			var in PayInput
+			fsmimpl.Plain(rd, &in.Payment)
+			return payCall(nil, in, fsm.Call(c))
+		},
 	}
 )
 

@@ -19,6 +19,9 @@ var sqliteSQL string
 //go:embed sums.postgres.sql
 var postgresSQL string
 
+//go:embed sums.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "sums",
@@ -232,6 +235,13 @@ func (m *Machine) Core() *fsm.Machine[Payment] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opPay = &fsmimpl.Operation[Payment]{
@@ -244,6 +254,20 @@ var (
 			{Input: "tip", Column: "tip"},
 			{Input: "servers", Column: "servers"},
 		},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "net", Stored: "net", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "fee", Stored: "fee", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "tip", Stored: "tip", Kind: driver.KindInt, Optional: true}},
+			{Column: driver.Column{Name: "servers", Stored: "servers", Kind: driver.KindInt}},
+		},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Payment] {
+			var in PayInput
+			fsmimpl.Plain(rd, &in.Net)
+			fsmimpl.Plain(rd, &in.Fee)
+			fsmimpl.PlainOptional(rd, &in.Tip)
+			fsmimpl.Plain(rd, &in.Servers)
+			return payCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opRefund = &fsmimpl.Operation[Payment]{
@@ -251,6 +275,13 @@ var (
 		From:  []string{"open"},
 		Moves: []fsmimpl.Move{{From: "open", To: "open"}},
 		Feeds: []fsmimpl.Feed{{Input: "amount", Column: "refunded"}},
+		Rules: []fsmimpl.Rule{{Name: "within_paid", Text: "refunded + input.amount <= paid"}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Payment] {
+			var in RefundInput
+			fsmimpl.Plain(rd, &in.Amount)
+			return refundCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opTipMore = &fsmimpl.Operation[Payment]{
@@ -258,6 +289,17 @@ var (
 		From:  []string{"open"},
 		Moves: []fsmimpl.Move{{From: "open", To: "open"}},
 		Feeds: []fsmimpl.Feed{{Input: "more", Column: "tip"}},
+		Rules: []fsmimpl.Rule{{Name: "tipped", Text: "tip + fee >= input.least - 1"}},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "least", Stored: "least", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "more", Stored: "more", Kind: driver.KindInt, Optional: true}},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Payment] {
+			var in TipMoreInput
+			fsmimpl.Plain(rd, &in.Least)
+			fsmimpl.PlainOptional(rd, &in.More)
+			return tipMoreCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opAsk = &fsmimpl.Operation[Payment]{
@@ -265,24 +307,42 @@ var (
 		From:  []string{"open"},
 		Moves: []fsmimpl.Move{{From: "open", To: "open"}},
 		Feeds: []fsmimpl.Feed{{Input: "least", Column: "tip"}},
+		Rules: []fsmimpl.Rule{{Name: "not_tipped", Text: "fee + tip != input.least"}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "least", Stored: "least", Kind: driver.KindInt}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Payment] {
+			var in AskInput
+			fsmimpl.Plain(rd, &in.Least)
+			return askCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opRetry = &fsmimpl.Operation[Payment]{
 		Name: "retry", Stored: "retry", Event: "retry", By: fsmimpl.ByCaller,
 		From:  []string{"open"},
 		Moves: []fsmimpl.Move{{From: "open", To: "open"}},
+		Rules: []fsmimpl.Rule{{Name: "few", Text: "tries + 1 < servers + votes"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Payment] {
+			return retryCall(nil, fsm.Call(c))
+		},
 	}
 
 	opVote = &fsmimpl.Operation[Payment]{
 		Name: "vote", Stored: "vote", Event: "vote", By: fsmimpl.ByCaller,
 		From:  []string{"open"},
 		Moves: []fsmimpl.Move{{From: "open", To: "elected"}, {From: "open", To: "open"}},
+		Rules: []fsmimpl.Rule{{Name: "room", Text: "votes + 1 <= servers"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Payment] {
+			return voteCall(nil, fsm.Call(c))
+		},
 	}
 
 	opShut = &fsmimpl.Operation[Payment]{
 		Name: "shut", Stored: "shut", Event: "shut", By: fsmimpl.ByCaller,
 		From:  []string{"open"},
 		Moves: []fsmimpl.Move{{From: "open", To: "shut"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Payment] {
+			return shutCall(nil, fsm.Call(c))
+		},
 	}
 )
 

@@ -19,6 +19,9 @@ var sqliteSQL string
 //go:embed words.postgres.sql
 var postgresSQL string
 
+//go:embed words.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "words",
@@ -247,6 +250,13 @@ func (m *Machine) Core() *fsm.Machine[Ticket] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opCreate = &fsmimpl.Operation[Ticket]{
@@ -254,6 +264,12 @@ var (
 		Creates: true,
 		Moves:   []fsmimpl.Move{{To: "new"}},
 		Feeds:   []fsmimpl.Feed{{Input: "priority", Column: "urgency"}},
+		Takes:   []fsmimpl.Argument{{Column: driver.Column{Name: "priority", Stored: "priority", Kind: driver.KindEnum, Words: []string{"low", "normal", "high"}}}},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Ticket] {
+			var in CreateInput
+			fsmimpl.Word(rd, &in.Priority)
+			return createCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opRank = &fsmimpl.Operation[Ticket]{
@@ -261,6 +277,12 @@ var (
 		From:  []string{"new"},
 		Moves: []fsmimpl.Move{{From: "new", To: "new"}},
 		Feeds: []fsmimpl.Feed{{Input: "to", Column: "urgency"}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "to", Stored: "to", Kind: driver.KindEnum, Words: []string{"low", "high"}}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Ticket] {
+			var in RankInput
+			fsmimpl.Word(rd, &in.To)
+			return rankCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opJudge = &fsmimpl.Operation[Ticket]{
@@ -268,6 +290,16 @@ var (
 		From:  []string{"new"},
 		Moves: []fsmimpl.Move{{From: "new", To: "new"}},
 		Feeds: []fsmimpl.Feed{{Input: "verdict", Column: "verdict"}},
+		Rules: []fsmimpl.Rule{
+			{Name: "judged", Text: "verdict is present"},
+			{Name: "new_verdict", Text: "input.verdict != verdict"},
+		},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "verdict", Stored: "verdict", Kind: driver.KindEnum, Words: []string{"fixed", "rejected", "duplicate"}}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Ticket] {
+			var in JudgeInput
+			fsmimpl.Word(rd, &in.Verdict)
+			return judgeCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opGuess = &fsmimpl.Operation[Ticket]{
@@ -275,24 +307,43 @@ var (
 		From:  []string{"new"},
 		Moves: []fsmimpl.Move{{From: "new", To: "new"}},
 		Feeds: []fsmimpl.Feed{{Input: "guess", Column: "verdict"}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "guess", Stored: "guess", Kind: driver.KindEnum, Optional: true, Words: []string{"fixed", "rejected"}}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Ticket] {
+			var in GuessInput
+			fsmimpl.WordOptional(rd, &in.Guess)
+			return guessCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opClose = &fsmimpl.Operation[Ticket]{
 		Name: "close", Stored: "close", Event: "close", By: fsmimpl.ByCaller,
 		From:  []string{"new"},
 		Moves: []fsmimpl.Move{{From: "new", To: "closed"}},
+		Rules: []fsmimpl.Rule{{Name: "urgent", Text: "priority == high and input.mood != calm"}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "mood", Stored: "mood", Kind: driver.KindEnum, Words: []string{"calm", "angry"}}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Ticket] {
+			var in CloseInput
+			fsmimpl.Word(rd, &in.Mood)
+			return closeCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opMerge = &fsmimpl.Operation[Ticket]{
 		Name: "merge", Stored: "merge", Event: "merge", By: fsmimpl.ByCaller,
 		From:  []string{"new", "closed"},
 		Moves: []fsmimpl.Move{{From: "new", To: "merged"}, {From: "closed", To: "merged"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Ticket] {
+			return mergeCall(nil, fsm.Call(c))
+		},
 	}
 
 	opReopen = &fsmimpl.Operation[Ticket]{
 		Name: "reopen", Stored: "reopen", Event: "opened_again", By: fsmimpl.ByCaller,
 		From:  []string{"closed"},
 		Moves: []fsmimpl.Move{{From: "closed", To: "new"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Ticket] {
+			return reopenCall(nil, fsm.Call(c))
+		},
 	}
 )
 

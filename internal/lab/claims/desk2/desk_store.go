@@ -19,6 +19,9 @@ var sqliteSQL string
 //go:embed desk.postgres.sql
 var postgresSQL string
 
+//go:embed desk.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine: "desk",
@@ -237,6 +240,13 @@ func (m *Machine) Core() *fsm.Machine[Case] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opSubmit = &fsmimpl.Operation[Case]{
@@ -244,6 +254,16 @@ var (
 		Creates: true,
 		Moves:   []fsmimpl.Move{{To: "waiting"}},
 		Feeds:   []fsmimpl.Feed{{Input: "tenant", Column: "tenant"}, {Input: "queue", Column: "queue"}},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "tenant", Stored: "tenant", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "queue", Stored: "queue", Kind: driver.KindString}},
+		},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Case] {
+			var in SubmitInput
+			fsmimpl.Plain(rd, &in.Tenant)
+			fsmimpl.Plain(rd, &in.Queue)
+			return submitCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opClaim = &fsmimpl.Operation[Case]{
@@ -253,12 +273,22 @@ var (
 		Picks:   true,
 		Order:   []driver.Order{{Column: "created_at"}},
 		Parking: &schema.Parkings[0],
+		Rules: []fsmimpl.Rule{
+			{Name: "tenant_has_room", Text: "fewer than 2 other records with the same tenant are running"},
+			{Name: "queue_has_room", Text: "fewer than 3 other records with the same queue are running"},
+		},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Case] {
+			return claimCall(nil, fsm.Call(c))
+		},
 	}
 
 	opFinish = &fsmimpl.Operation[Case]{
 		Name: "finish", Stored: "finish", Event: "finish", By: fsmimpl.ByCaller,
 		From:  []string{"running"},
 		Moves: []fsmimpl.Move{{From: "running", To: "done"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Case] {
+			return finishCall(nil, fsm.Call(c))
+		},
 	}
 
 	opHandOn = &fsmimpl.Operation[Case]{
@@ -266,6 +296,16 @@ var (
 		From:  []string{"running"},
 		Moves: []fsmimpl.Move{{From: "running", To: "running"}},
 		Feeds: []fsmimpl.Feed{{Input: "tenant", Column: "tenant"}, {Input: "queue", Column: "queue"}},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "tenant", Stored: "tenant", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "queue", Stored: "queue", Kind: driver.KindString}},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Case] {
+			var in HandOnInput
+			fsmimpl.Plain(rd, &in.Tenant)
+			fsmimpl.Plain(rd, &in.Queue)
+			return handOnCall(nil, in, fsm.Call(c))
+		},
 	}
 )
 

@@ -19,6 +19,9 @@ var sqliteSQL string
 //go:embed seat.postgres.sql
 var postgresSQL string
 
+//go:embed seat.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "seat",
@@ -244,6 +247,13 @@ func (m *Machine) Core() *fsm.Machine[Seat] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opSubmit = &fsmimpl.Operation[Seat]{
@@ -255,12 +265,31 @@ var (
 			{Input: "run", Column: "run"},
 			{Input: "rank", Column: "rank"},
 		},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "tenant", Stored: "tenant", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "run", Stored: "run", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "rank", Stored: "rank", Kind: driver.KindInt}},
+		},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Seat] {
+			var in SubmitInput
+			fsmimpl.Plain(rd, &in.Tenant)
+			fsmimpl.Plain(rd, &in.Run)
+			fsmimpl.Plain(rd, &in.Rank)
+			return submitCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opSit = &fsmimpl.Operation[Seat]{
 		Name: "sit", Stored: "sit", Event: "sit", By: fsmimpl.ByCaller,
 		From:  []string{"waiting"},
 		Moves: []fsmimpl.Move{{From: "waiting", To: "running"}},
+		Rules: []fsmimpl.Rule{
+			{Name: "none_paused", Text: "fewer than 1 other records with the same tenant are paused"},
+			{Name: "none_running", Text: "fewer than 1 other records with the same tenant are running"},
+		},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Seat] {
+			return sitCall(nil, fsm.Call(c))
+		},
 	}
 
 	opTake = &fsmimpl.Operation[Seat]{
@@ -271,18 +300,31 @@ var (
 		Picks:   true,
 		Order:   []driver.Order{{Column: "rank"}},
 		Parking: &schema.Parkings[0],
+		Rules:   []fsmimpl.Rule{{Name: "none_running", Text: "fewer than 1 other records with the same tenant are running"}},
+		Takes:   []fsmimpl.Argument{{Column: driver.Column{Name: "of", Stored: "of", Kind: driver.KindString}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Seat] {
+			var in TakeInput
+			fsmimpl.Plain(rd, &in.Of)
+			return takeCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opRush = &fsmimpl.Operation[Seat]{
 		Name: "rush", Stored: "rush", Event: "rush", By: fsmimpl.ByCaller,
 		From:  []string{"waiting"},
 		Moves: []fsmimpl.Move{{From: "waiting", To: "running"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Seat] {
+			return rushCall(nil, fsm.Call(c))
+		},
 	}
 
 	opPause = &fsmimpl.Operation[Seat]{
 		Name: "pause", Stored: "pause", Event: "pause", By: fsmimpl.ByCaller,
 		From:  []string{"running"},
 		Moves: []fsmimpl.Move{{From: "running", To: "paused"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Seat] {
+			return pauseCall(nil, fsm.Call(c))
+		},
 	}
 
 	opHandOn = &fsmimpl.Operation[Seat]{
@@ -290,6 +332,12 @@ var (
 		From:  []string{"running"},
 		Moves: []fsmimpl.Move{{From: "running", To: "running"}},
 		Feeds: []fsmimpl.Feed{{Input: "tenant", Column: "tenant"}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "tenant", Stored: "tenant", Kind: driver.KindString}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Seat] {
+			var in HandOnInput
+			fsmimpl.Plain(rd, &in.Tenant)
+			return handOnCall(nil, in, fsm.Call(c))
+		},
 	}
 )
 

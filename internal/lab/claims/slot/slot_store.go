@@ -19,6 +19,9 @@ var sqliteSQL string
 //go:embed slot.postgres.sql
 var postgresSQL string
 
+//go:embed slot.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "slot",
@@ -270,6 +273,13 @@ func (m *Machine) Core() *fsm.Machine[Slot] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opSubmit = &fsmimpl.Operation[Slot]{
@@ -283,6 +293,24 @@ var (
 			{Input: "floor", Column: "floor"},
 			{Input: "ready_at", Column: "ready_at"},
 			{Input: "blocked", Column: "blocked"},
+		},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "lane", Stored: "lane", Kind: driver.KindString, Optional: true}},
+			{Column: driver.Column{Name: "key", Stored: "key", Kind: driver.KindString, Optional: true}},
+			{Column: driver.Column{Name: "rank", Stored: "rank", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "floor", Stored: "floor", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "ready_at", Stored: "ready_at", Kind: driver.KindTime, Optional: true}},
+			{Column: driver.Column{Name: "blocked", Stored: "blocked", Kind: driver.KindBool}},
+		},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Slot] {
+			var in SubmitInput
+			fsmimpl.PlainOptional(rd, &in.Lane)
+			fsmimpl.PlainOptional(rd, &in.Key)
+			fsmimpl.Plain(rd, &in.Rank)
+			fsmimpl.Plain(rd, &in.Floor)
+			fsmimpl.PlainOptional(rd, &in.ReadyAt)
+			fsmimpl.Plain(rd, &in.Blocked)
+			return submitCall(nil, id, in, fsm.Call(c))
 		},
 	}
 
@@ -298,6 +326,24 @@ var (
 			{Input: "ready_at", Column: "ready_at"},
 			{Input: "blocked", Column: "blocked"},
 		},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "lane", Stored: "lane", Kind: driver.KindString, Optional: true}},
+			{Column: driver.Column{Name: "key", Stored: "key", Kind: driver.KindString, Optional: true}},
+			{Column: driver.Column{Name: "rank", Stored: "rank", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "floor", Stored: "floor", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "ready_at", Stored: "ready_at", Kind: driver.KindTime, Optional: true}},
+			{Column: driver.Column{Name: "blocked", Stored: "blocked", Kind: driver.KindBool}},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Slot] {
+			var in EditInput
+			fsmimpl.PlainOptional(rd, &in.Lane)
+			fsmimpl.PlainOptional(rd, &in.Key)
+			fsmimpl.Plain(rd, &in.Rank)
+			fsmimpl.Plain(rd, &in.Floor)
+			fsmimpl.PlainOptional(rd, &in.ReadyAt)
+			fsmimpl.Plain(rd, &in.Blocked)
+			return editCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opClaim = &fsmimpl.Operation[Slot]{
@@ -311,6 +357,14 @@ var (
 		Own: func(j *Slot) bool {
 			return j.Floor <= j.Rank && !j.Blocked
 		},
+		Rules: []fsmimpl.Rule{
+			{Name: "few", Text: "fewer than 2 other records with the same lane are running"},
+			{Name: "fits", Text: "floor <= rank"},
+			{Name: "free", Text: "blocked != true"},
+		},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Slot] {
+			return claimCall(nil, fsm.Call(c))
+		},
 	}
 
 	opRush = &fsmimpl.Operation[Slot]{
@@ -318,6 +372,9 @@ var (
 		From:      []string{"queued"},
 		Moves:     []fsmimpl.Move{{From: "queued", To: "running"}},
 		NeedActor: true,
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Slot] {
+			return rushCall(nil, fsm.Call(c))
+		},
 	}
 
 	opShift = &fsmimpl.Operation[Slot]{
@@ -325,24 +382,39 @@ var (
 		From:  []string{"running"},
 		Moves: []fsmimpl.Move{{From: "running", To: "running"}},
 		Feeds: []fsmimpl.Feed{{Input: "lane", Column: "lane"}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "lane", Stored: "lane", Kind: driver.KindString, Optional: true}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Slot] {
+			var in ShiftInput
+			fsmimpl.PlainOptional(rd, &in.Lane)
+			return shiftCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opBack = &fsmimpl.Operation[Slot]{
 		Name: "back", Stored: "back", Event: "back", By: fsmimpl.ByCaller,
 		From:  []string{"running"},
 		Moves: []fsmimpl.Move{{From: "running", To: "queued"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Slot] {
+			return backCall(nil, fsm.Call(c))
+		},
 	}
 
 	opFinish = &fsmimpl.Operation[Slot]{
 		Name: "finish", Stored: "finish", Event: "finish", By: fsmimpl.ByCaller,
 		From:  []string{"running"},
 		Moves: []fsmimpl.Move{{From: "running", To: "done"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Slot] {
+			return finishCall(nil, fsm.Call(c))
+		},
 	}
 
 	opDrop = &fsmimpl.Operation[Slot]{
 		Name: "drop", Stored: "drop", Event: "drop", By: fsmimpl.ByCaller,
 		From:  []string{"queued"},
 		Moves: []fsmimpl.Move{{From: "queued", To: "done"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Slot] {
+			return dropCall(nil, fsm.Call(c))
+		},
 	}
 )
 

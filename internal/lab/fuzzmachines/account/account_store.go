@@ -19,6 +19,9 @@ var sqliteSQL string
 //go:embed account.postgres.sql
 var postgresSQL string
 
+//go:embed account.svg
+var pictureSVG string
+
 // schema describes the machine to a store.
 var schema = &driver.Schema{
 	Machine:     "account",
@@ -240,6 +243,13 @@ func (m *Machine) Core() *fsm.Machine[Account] {
 	return m.core
 }
 
+// Picture returns the picture of the machine as an SVG, which package console
+// shows: it has no style of its own, and data attributes name what its boxes
+// and lines are.
+func (m *Machine) Picture() string {
+	return pictureSVG
+}
+
 // The operations, as the engine knows them.
 var (
 	opOpenAccount = &fsmimpl.Operation[Account]{
@@ -247,6 +257,16 @@ var (
 		Creates: true,
 		Moves:   []fsmimpl.Move{{To: "opened"}},
 		Feeds:   []fsmimpl.Feed{{Input: "owner", Column: "owner"}, {Input: "currency", Column: "currency"}},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "owner", Stored: "owner", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "currency", Stored: "currency", Kind: driver.KindEnum, Words: []string{"eur", "chf"}}},
+		},
+		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Account] {
+			var in OpenAccountInput
+			fsmimpl.Plain(rd, &in.Owner)
+			fsmimpl.Word(rd, &in.Currency)
+			return openAccountCall(nil, id, in, fsm.Call(c))
+		},
 	}
 
 	opCredit = &fsmimpl.Operation[Account]{
@@ -254,6 +274,23 @@ var (
 		From:  []string{"opened"},
 		Moves: []fsmimpl.Move{{From: "opened", To: "opened"}},
 		Feeds: []fsmimpl.Feed{{Input: "balance_after", Column: "balance"}, {Input: "available_after", Column: "available"}},
+		Rules: []fsmimpl.Rule{
+			{Name: "positive", Text: "input.amount >= 1"},
+			{Name: "credit_rises", Text: "input.balance_after > balance and input.available_after > available"},
+			{Name: "stays_within", Text: "input.available_after <= input.balance_after"},
+		},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "balance_after", Stored: "balance_after", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "available_after", Stored: "available_after", Kind: driver.KindInt}},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Account] {
+			var in CreditInput
+			fsmimpl.Plain(rd, &in.Amount)
+			fsmimpl.Plain(rd, &in.BalanceAfter)
+			fsmimpl.Plain(rd, &in.AvailableAfter)
+			return creditCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opReserve = &fsmimpl.Operation[Account]{
@@ -261,6 +298,20 @@ var (
 		From:  []string{"opened"},
 		Moves: []fsmimpl.Move{{From: "opened", To: "opened"}},
 		Feeds: []fsmimpl.Feed{{Input: "available_after", Column: "available"}},
+		Rules: []fsmimpl.Rule{
+			{Name: "enough", Text: "input.amount <= available"},
+			{Name: "available_falls", Text: "input.available_after < available"},
+		},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "available_after", Stored: "available_after", Kind: driver.KindInt}},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Account] {
+			var in ReserveInput
+			fsmimpl.Plain(rd, &in.Amount)
+			fsmimpl.Plain(rd, &in.AvailableAfter)
+			return reserveCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opPost = &fsmimpl.Operation[Account]{
@@ -268,6 +319,23 @@ var (
 		From:  []string{"opened", "frozen"},
 		Moves: []fsmimpl.Move{{From: "opened", To: "opened"}, {From: "frozen", To: "frozen"}},
 		Feeds: []fsmimpl.Feed{{Input: "balance_after", Column: "balance"}, {Input: "available_after", Column: "available"}},
+		Rules: []fsmimpl.Rule{
+			{Name: "positive", Text: "input.amount >= 1"},
+			{Name: "debit_falls", Text: "input.balance_after < balance and input.available_after <= available"},
+			{Name: "stays_within", Text: "input.available_after <= input.balance_after"},
+		},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "amount", Stored: "amount", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "balance_after", Stored: "balance_after", Kind: driver.KindInt}},
+			{Column: driver.Column{Name: "available_after", Stored: "available_after", Kind: driver.KindInt}},
+		},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Account] {
+			var in PostInput
+			fsmimpl.Plain(rd, &in.Amount)
+			fsmimpl.Plain(rd, &in.BalanceAfter)
+			fsmimpl.Plain(rd, &in.AvailableAfter)
+			return postCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opFreeze = &fsmimpl.Operation[Account]{
@@ -275,6 +343,9 @@ var (
 		From:      []string{"opened"},
 		Moves:     []fsmimpl.Move{{From: "opened", To: "frozen"}},
 		NeedActor: true,
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Account] {
+			return freezeCall(nil, fsm.Call(c))
+		},
 	}
 
 	opThaw = &fsmimpl.Operation[Account]{
@@ -282,12 +353,19 @@ var (
 		From:      []string{"frozen"},
 		Moves:     []fsmimpl.Move{{From: "frozen", To: "opened"}},
 		NeedActor: true,
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Account] {
+			return thawCall(nil, fsm.Call(c))
+		},
 	}
 
 	opClose = &fsmimpl.Operation[Account]{
 		Name: "close", Stored: "close", Event: "close", By: fsmimpl.ByCaller,
 		From:  []string{"opened"},
 		Moves: []fsmimpl.Move{{From: "opened", To: "closed"}},
+		Rules: []fsmimpl.Rule{{Name: "empty", Text: "balance == 0 and available == 0"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Account] {
+			return closeCall(nil, fsm.Call(c))
+		},
 	}
 )
 

@@ -1,0 +1,165 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/console/run"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+)
+
+// How long a process has a piece of a run without saying that it is alive, and how often it says so.
+const (
+	workLease = time.Minute
+	workKeep  = 15 * time.Second
+)
+
+// work makes the steps of a run, piece by piece, until none is left that nobody works on. An error ends it: the page of the run
+// says so when the lease of its piece is over, and somebody goes on. It outlives the request that began it.
+func (h *Handler) work(m *Machine, id string) {
+	w := &worker{h: h, m: m, name: "console-" + driver.NewID(), now: h.o.Runs.Core().Engine().Now}
+	for ctx := context.Background(); ; {
+		list, err := piecesOf(ctx, h.o.Runs, id)
+		if err != nil {
+			return
+		}
+		found := false
+		for i := range list {
+			piece, mine, err := w.take(ctx, &list[i])
+			if err != nil {
+				return
+			}
+			if !mine {
+				continue
+			}
+			if found = true; w.piece(ctx, piece) != nil {
+				return
+			}
+		}
+		if !found {
+			return
+		}
+	}
+}
+
+// worker works on pieces.
+type worker struct {
+	h    *Handler
+	m    *Machine
+	name string
+	now  func() time.Time
+	kept time.Time // when it last said that it is alive
+}
+
+// call is a call of the worker's own on a piece. Each has a request id of its own: a worker takes and keeps a piece more than once.
+func (w *worker) call() fsm.Call {
+	return fsm.Call{Actor: w.name, RequestID: w.name + " " + driver.NewID()}
+}
+
+// take takes a piece that waits, or whose process has died.
+func (w *worker) take(ctx context.Context, p *run.Piece) (piece *run.Piece, mine bool, err error) {
+	var out run.Outcome
+	w.kept = w.now()
+	switch {
+	case p.State == run.StateWaiting:
+		out, err = w.h.o.Runs.Take(ctx, fsm.Ref{ID: p.ID}, run.TakeInput{Lease: w.kept.Add(workLease)}, w.call())
+	case p.State == run.StateWorking && !p.Lease.Or(w.kept).After(w.kept):
+		out, err = w.h.o.Runs.TakeOver(ctx, fsm.Ref{ID: p.ID}, run.TakeOverInput{Lease: w.kept.Add(workLease)}, w.call())
+	default:
+		return nil, false, nil
+	}
+	if wrongState(err) || errors.Is(err, run.ErrInWork) {
+		return nil, false, nil // somebody else has it
+	}
+	return &out.Record, err == nil, err
+}
+
+// piece makes the steps of a piece. A step that was made by a process that died is answered as it was.
+func (w *worker) piece(ctx context.Context, p *run.Piece) error {
+	s := w.m.step(p.Operation)
+	var items []target
+	var in settled
+	text := p.Inputs.Or(fsm.JSON{})
+	if err := errors.Join(p.Items.Decode(&items), json.Unmarshal([]byte(text.String()), &in)); err != nil {
+		return err
+	}
+	if s == nil || s.needs != "" {
+		return fmt.Errorf("%s cannot be called", p.Operation)
+	}
+	values, err := valuesOf(s, in.Made, func(name string) string { return in.Inputs[name] })
+	if err != nil {
+		return err
+	}
+	t := told{Refused: map[string][]string{}}
+	for i := range items {
+		if w.now().Sub(w.kept) > workKeep {
+			w.kept = w.now()
+			if _, err := w.h.o.Runs.Keep(ctx, fsm.Ref{ID: p.ID}, run.KeepInput{Lease: w.kept.Add(workLease)}, w.call()); err != nil {
+				return err
+			}
+		}
+		a := &asked{operation: s.name, values: values, caller: fsmimpl.Caller{
+			RequestID: fmt.Sprintf("console-run %s %d.%d", p.Run, p.Number, i), Actor: p.Starter.Or(""), Reason: p.Reason.Or(""),
+			Labels: map[string]string{"run": p.Run},
+		}}
+		switch word, err := w.step(ctx, driver.Ref{ID: items[i].ID, Rev: items[i].Rev}, a); {
+		case err != nil:
+			return err
+		case word == "":
+			t.Done++
+		case word == string(fsm.ErrStale):
+			t.Moved = append(t.Moved, items[i].ID)
+		default:
+			t.Refused[word] = append(t.Refused[word], items[i].ID)
+		}
+	}
+	report, err := fsm.MarshalValue(t)
+	if err == nil {
+		_, err = w.h.o.Runs.Finish(ctx, fsm.Ref{ID: p.ID}, run.FinishInput{Report: report}, w.call())
+	}
+	return err
+}
+
+// step makes one step and returns the error's name where it was refused. The error is one that says nothing of the step: it is
+// tried again for a while.
+func (w *worker) step(ctx context.Context, at driver.Ref, a *asked) (refused string, err error) {
+	for wait := 100 * time.Millisecond; wait < 5*time.Second; wait *= 2 {
+		if refused, err = w.once(ctx, at, a); err == nil {
+			return refused, nil
+		}
+		time.Sleep(wait)
+	}
+	return "", err
+}
+
+func (w *worker) once(ctx context.Context, at driver.Ref, a *asked) (refused string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, actTime)
+	defer cancel()
+	if w.m.schema.RequestID == driver.Never {
+		a.caller.RequestID = ""
+	}
+	if err = w.m.unmoved(ctx, at, a.caller.RequestID); err == nil {
+		_, err = w.m.apply(ctx, at, a)
+	}
+	var r *fsm.Refusal
+	var effect *fsm.EffectError
+	var invalid *fsmimpl.InputError
+	switch {
+	case err == nil:
+		return "", nil
+	case errors.Is(err, fsm.ErrBusy), errors.Is(err, fsm.ErrFull), errors.Is(err, fsm.ErrAmbiguous):
+		return "", err
+	case errors.As(err, &effect):
+		return "effect " + effect.Effect, nil
+	case errors.As(err, &r):
+		return r.ErrorName(), nil
+	case errors.As(err, &invalid):
+		return "input " + invalid.Input, nil
+	}
+	return "", err
+}
