@@ -47,6 +47,34 @@ type Observation struct {
 	Err error
 }
 
+// Outcome says in a word how the call ended: "ok", "replayed", the code of a refusal ("stale"), or "error".
+func (o *Observation) Outcome() string {
+	var r *Refusal
+	switch {
+	case o.Err == nil && o.Replayed > 0 && len(o.Events) == 0:
+		return "replayed"
+	case o.Err == nil:
+		return "ok"
+	case errors.Is(o.Err, ErrAmbiguous):
+		return string(ErrAmbiguous)
+	case errors.Is(o.Err, ErrEffect):
+		return string(ErrEffect)
+	case errors.As(o.Err, &r):
+		return string(r.Code)
+	}
+	return "error"
+}
+
+// Fault reports whether the operator has to know how the call ended: its answer was lost, an effect failed, the store
+// does not serve, or a record is in quarantine. Other refusals are answers.
+func (o *Observation) Fault() bool {
+	switch Code(o.Outcome()) {
+	case ErrAmbiguous, ErrEffect, ErrQuarantined, ErrSchemaMismatch, ErrDenied, ErrPoisoned, ErrFull, ErrBusy, "error":
+		return true
+	}
+	return false
+}
+
 // Observer is told when a call begins and when it ends, for metrics and traces.
 // The context that it returns is the one that the store and the effects get, so
 // what they do can be seen as part of the call; it must come from the one that is

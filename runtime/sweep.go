@@ -31,7 +31,7 @@ func (m *Machine[R]) Sweep(ctx context.Context) (int, error) {
 	}
 	m.compare(ctx)
 	now := m.now()
-	total := 0
+	total, whole := 0, true
 	var errs []error
 	for _, op := range m.d.Operations {
 		for _, t := range op.Triggers {
@@ -40,13 +40,26 @@ func (m *Machine[R]) Sweep(ctx context.Context) (int, error) {
 			}
 			n, err := m.fire(ctx, op, m.due(ctx, op, t, now))
 			total += n
+			whole = whole && (err == nil || !ofStore(err))
 			errs = append(errs, err)
 			if ctx.Err() != nil {
 				return total, errors.Join(errs...)
 			}
 		}
 	}
+	if whole {
+		at := m.now()
+		m.swept.Store(&at)
+	}
 	return total, errors.Join(errs...)
+}
+
+// sweptAt is when a sweep last came to its end; zero: none has.
+func (m *Machine[R]) sweptAt() time.Time {
+	if at := m.swept.Load(); at != nil {
+		return *at
+	}
+	return time.Time{}
 }
 
 // ErrStarted is the error of a second Startup of an opened machine.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/lab/storetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
@@ -76,7 +77,13 @@ func TestSweepPassesOver(t *testing.T) {
 				}
 				return nil
 			}, func(*storetest.Parcel) error { return &fsm.Refusal{Code: fsm.ErrGuard} }, "p1", "p2")
+			if at := audit.HealthOf(m).Swept; !at.IsZero() {
+				t.Errorf("health tells of a sweep at %v before the first one", at)
+			}
 			n, err := m.Sweep(t.Context())
+			if at := audit.HealthOf(m).Swept; !at.Equal(start) {
+				t.Errorf("%s: health tells of a sweep at %v, want %v: no record keeps one from its end", c, at, start)
+			}
 			var r *fsm.Refusal
 			if n != 1 || want != (err == nil) || !want && (!errors.As(err, &r) || r.Code != c) {
 				t.Errorf("%s: swept %d, %v; want p2 to be released and passed over %t", c, n, err, want)
@@ -145,6 +152,15 @@ func TestSweepEndsWithItsContext(t *testing.T) {
 	}
 	if err != nil && strings.Count(err.Error(), context.Canceled.Error()) != 1 {
 		t.Errorf("got %v, want one error", err)
+	}
+	store.view = func(driver.Table, context.Context, func(driver.Reader) error) error {
+		return errors.New("the server is away")
+	}
+	if _, err := m.Sweep(t.Context()); err == nil {
+		t.Error("a sweep without a server succeeded")
+	}
+	if at := audit.HealthOf(m).Swept; !at.IsZero() {
+		t.Errorf("health tells of a sweep at %v that did not come to its end", at)
 	}
 }
 

@@ -114,7 +114,7 @@ func (c *ctl) printLog(ctx context.Context, db *live.DB, id string, f logFlags) 
 		n++
 		if !f.asJSON {
 			c.Printf("%s", l.event(&e))
-		} else if err := c.printEvent(&e); err != nil {
+		} else if err := c.jsonLine(&e); err != nil {
 			return err
 		}
 	}
@@ -157,13 +157,12 @@ func events(ctx context.Context, db *live.DB, id string, follow bool) iter.Seq2[
 	}
 }
 
-// printEvent prints an event as a line of JSON. Into a file or a pipe goes its exact
-// text, which its checksum covers.
-func (c *ctl) printEvent(e *fsm.Event) error {
+// jsonLine prints a line of JSON. Into a file or a pipe goes the exact text of an event, which its checksum covers.
+func (c *ctl) jsonLine(v any) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(e); err != nil {
+	if err := enc.Encode(v); err != nil {
 		return err
 	}
 	text := b.Bytes()
@@ -177,6 +176,7 @@ func (c *ctl) printEvent(e *fsm.Event) error {
 type logPrinter struct {
 	m          *spec.Machine
 	ids        bool // of all records
+	inputs     bool // also what each call was given
 	colours    bool
 	operations map[string]string // stored word -> name
 	states     map[string]string
@@ -252,6 +252,9 @@ func (l *logPrinter) event(e *fsm.Event) string {
 // details lists what an event has besides.
 func (l *logPrinter) details(e *fsm.Event) []string {
 	var list []string
+	if given := l.given(e); l.inputs && len(given) > 0 {
+		list = append(list, "given "+strings.Join(given, ", "))
+	}
 	if changed := l.changes(e); len(changed) > 0 {
 		list = append(list, strings.Join(changed, ", "))
 	}
@@ -269,6 +272,22 @@ func (l *logPrinter) details(e *fsm.Event) []string {
 	}
 	if e.Version != l.m.Version {
 		list = append(list, fmt.Sprintf("written under version %d of the specification", e.Version))
+	}
+	return list
+}
+
+// given lists the inputs of an event by name.
+func (l *logPrinter) given(e *fsm.Event) (list []string) {
+	var members map[string]json.RawMessage
+	if e.Inputs.IsZero() || e.Inputs.Decode(&members) != nil {
+		return nil
+	}
+	for _, name := range cli.SortedKeys(members) {
+		if text := cut(cli.Plain(string(members[name]))); text == "null" {
+			list = append(list, cli.Plain(name)+" absent")
+		} else {
+			list = append(list, cli.Plain(name)+" = "+text)
+		}
 	}
 	return list
 }

@@ -1,5 +1,5 @@
 // Command fsmctl looks at the databases of machines: it audits and repairs their
-// records, prints their logs, counts their moves and shows them on a page. It reads
+// records, lists them, prints their logs, counts their moves and shows them on a page. It reads
 // SQLite files, PostgreSQL and etcd with the specification alone; the generated package is not
 // needed.
 //
@@ -59,10 +59,10 @@ bug in fsmctl.`,
 	}
 	root.AddCommand(
 		c.auditCommand(), c.repairCommand(), c.logCommand(), c.historyCommand(), c.migrateCommand(),
-		c.queriesCommand(), c.ServeCommand(openPage),
+		c.queriesCommand(), c.topCommand(), c.lsCommand(), c.showCommand(), c.ServeCommand(openPage),
 		c.VersionCommand(),
 	)
-	cli.Group(root, "Look", "audit", "history", "log", "queries", "serve")
+	cli.Group(root, "Look", "audit", "history", "log", "ls", "queries", "serve", "show", "top")
 	cli.Group(root, "Change", "migrate", "repair")
 	return root
 }

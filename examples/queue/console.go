@@ -15,7 +15,7 @@ import (
 	runs "github.com/fsmgen/fsmgen/runtime/console/run"
 )
 
-// serve shows the machine at an address until the context ends, and lets people work with it; wait returns then.
+// serve shows the machine at an address, beside its probes, until the context ends, and lets people work with it; wait returns then.
 // Everybody who reaches the address may do everything: a program that others reach says in Who who they are.
 func serve(ctx context.Context, address string, store fsm.Store, jobs *lifecycle.Machine, out io.Writer) (wait func() error, err error) {
 	if err := runs.Migrate(ctx, store); err != nil {
@@ -43,7 +43,8 @@ func serve(ctx context.Context, address string, store fsm.Store, jobs *lifecycle
 		return nil, errors.Join(err, l.Close())
 	}
 	fmt.Fprintf(out, "The console is at http://%s/ until you press Ctrl-C.\n", l.Addr())
-	s := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	s := &http.Server{Handler: withProbes(h, jobs), ReadHeaderTimeout: 5 * time.Second}
+	s.BaseContext = func(net.Listener) context.Context { return ctx }
 	context.AfterFunc(ctx, func() { _ = s.Close() }) // pages that are open hold connections
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(l) }()

@@ -34,6 +34,7 @@ func main() {
 	flag.DurationVar(&c.work, "work", 20*time.Millisecond, "how long one job takes")
 	flag.DurationVar(&c.lease, "lease", 400*time.Millisecond, "how long a lease lasts")
 	flag.BoolVar(&c.acks, "acks", false, "print one line for each acknowledged transition")
+	flag.BoolVar(&c.log, "log", false, "log each transition")
 	flag.StringVar(&c.console, "console", "", "address of the console, such as 127.0.0.1:8080: it stays until Ctrl-C")
 	flag.Parse()
 

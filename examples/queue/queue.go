@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/fsmslog"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
 
@@ -24,6 +26,7 @@ type config struct {
 	lease     time.Duration
 	acks      bool
 	console   string
+	log       bool
 }
 
 // queue is the running program.
@@ -46,7 +49,11 @@ func run(ctx context.Context, c config, out io.Writer) (err error) {
 	if err := lifecycle.Migrate(ctx, store); err != nil {
 		return err
 	}
-	machine, err := lifecycle.Open(ctx, store)
+	var watch fsm.Observer
+	if c.log {
+		watch = fsmslog.Observer(slog.Default(), fsmslog.Options{NoReason: true})
+	}
+	machine, err := lifecycle.Open(ctx, store, fsm.WithObserver(watch))
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,9 @@ type Health struct {
 	// Refused counts by effect the deliveries that gave up and whose step under `failed` was
 	// refused, as far as this process has called it: they stay until the step is taken.
 	Refused map[string]int64
+	// Swept is when a sweep of this process last came to its end: no record kept it from that, and the store
+	// answered. Zero: none has.
+	Swept time.Time
 }
 
 // Sound reports whether a check has ended and found nothing wrong, the store takes
@@ -40,6 +43,6 @@ func HealthOf[R any](m Machine[R]) Health {
 	h := Health(engine.Health.Last())
 	h.Store, h.Skew = engine.Store.Failed(), engine.Skew()
 	h.Lag, h.HeldBy = engine.Lag()
-	h.Refused = engine.Refused()
+	h.Refused, h.Swept = engine.Refused(), engine.Swept()
 	return h
 }

@@ -4,6 +4,7 @@
 //
 //	watch, err := fsmotel.New()
 //	m, err := lifecycle.Open(ctx, store, fsm.WithObserver(watch.Observer()))
+//	stop, err := fsmotel.Measure(watch, m, fsmotel.MeasureOptions{})
 //	w, err := lifecycle.NewWorker(m, "w1", lifecycle.WorkerConfig{
 //		Work:          fsmotel.Work(watch, "lifecycle", work),
 //		Failed:        failed,
@@ -39,6 +40,27 @@
 //	fsm.worker.work      up-down counter of the records worked on now, by machine
 //	fsm.worker.stuck     up-down counter of the records whose work still runs though its context has ended, by machine
 //	fsm.worker.duration  histogram, s   of each piece of work, by machine and kind
+//
+// What Measure adds asks the database: once in a minute at most, within 2 s, for no more than it can tell soon.
+//
+//	stop, err := fsmotel.Measure(watch, m, fsmotel.MeasureOptions{})
+//
+//	fsm.records          gauge          of the records, by machine and state; 100 000 stands for more
+//	fsm.oldest.age       gauge, s       since when the record that moved last longest ago has not moved, by machine and
+//	                                    state; not of terminal states
+//	fsm.overdue          gauge          of the records whose deadline is over, by machine, operation and trigger
+//	fsm.overdue.age      gauge, s       for how long the first of those deadlines is over
+//	fsm.outbox.due       gauge          of the entries of the outbox that are due, of the first 1 000, by machine and effect
+//	fsm.outbox.age       gauge, s       for how long the first of them is due
+//	fsm.outbox.refused   gauge          of the deliveries that gave up and whose step is refused, by machine and effect
+//	fsm.sweep.age        gauge, s       since when no sweep of this process has come to its end, by machine; none before the first
+//	fsm.store.up         gauge          1: the store answered the last reading and takes writes; else 0
+//	fsm.sound            gauge          1: the last check of all records found nothing (audit.Health.Sound); else 0
+//	fsm.quarantined      gauge          of the records in quarantine, as the last check found them
+//
+// The oldest record of a state with more than 10 000 is the one in front of its line, where an operation with `next`
+// takes records in the order of a time; where none does, its age is left out: no index serves it, and a scan of so
+// many would cost the database too much. What was not answered in time is left out too.
 //
 // An outcome is "ok", "replayed", the code of a refusal ("stale"), or "error".
 package fsmotel

@@ -48,6 +48,7 @@ type Telemetry struct {
 	skew, lag                metric.Float64Gauge
 	steps, replays, happened metric.Int64Counter
 	working, stuck           metric.Int64UpDownCounter
+	gauges                   *gauges
 }
 
 // Option sets where spans and metrics go.
@@ -110,7 +111,9 @@ func New(opts ...Option) (*Telemetry, error) {
 		metric.WithDescription("Age of the oldest committed event that Log and Watch hold back."))
 	errs = append(errs, err)
 	t.found, err = meter.Int64Gauge("fsm.audit.findings", metric.WithUnit("{finding}"), metric.WithDescription("Findings of the last audit."))
-	if err := errors.Join(append(errs, err)...); err != nil {
+	errs = append(errs, err)
+	t.gauges = newGauges(meter, &errs)
+	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("fsmotel: make the instruments: %w", err)
 	}
 	return t, nil
@@ -154,8 +157,7 @@ func (t *Telemetry) Observer() fsm.Observer {
 		began := time.Now()
 		ctx, span := t.tracer.Start(ctx, name, trace.WithAttributes(said...))
 		return ctx, func(o fsm.Observation) {
-			outcome := outcomeOf(o)
-			duration.Record(ctx, time.Since(began).Seconds(), metric.WithAttributes(append(attrs, keyOutcome.String(outcome))...))
+			duration.Record(ctx, time.Since(began).Seconds(), metric.WithAttributes(append(attrs, keyOutcome.String(o.Outcome()))...))
 			for check, n := range o.Findings {
 				t.found.Record(ctx, n, metric.WithAttributes(keyMachine.String(c.Machine), keyCheck.String(check)))
 			}
@@ -171,39 +173,20 @@ func (t *Telemetry) Observer() fsm.Observer {
 					span.AddEvent(e.Name, trace.WithAttributes(append(step, keyID.String(e.ID), keyRev.Int64(e.Rev))...))
 				}
 			}
-			fail(span, o.Err, outcome)
+			fail(span, o)
 			span.End()
 		}
 	}
 }
 
-// outcomeOf says in a word how a call ended.
-func outcomeOf(o fsm.Observation) string {
-	var r *fsm.Refusal
-	switch {
-	case o.Err == nil && o.Replayed > 0 && len(o.Events) == 0:
-		return "replayed"
-	case o.Err == nil:
-		return "ok"
-	case errors.Is(o.Err, fsm.ErrAmbiguous):
-		return string(fsm.ErrAmbiguous)
-	case errors.Is(o.Err, fsm.ErrEffect):
-		return string(fsm.ErrEffect)
-	case errors.As(o.Err, &r):
-		return string(r.Code)
-	}
-	return "error"
-}
-
 // fail writes an error to its span. Most refusals are answers.
-func fail(span trace.Span, err error, outcome string) {
-	if err == nil {
+func fail(span trace.Span, o fsm.Observation) {
+	if o.Err == nil {
 		return
 	}
-	span.SetAttributes(keyError.String(outcome))
-	switch fsm.Code(outcome) {
-	case fsm.ErrAmbiguous, fsm.ErrEffect, fsm.ErrQuarantined, fsm.ErrSchemaMismatch, fsm.ErrDenied, fsm.ErrPoisoned, fsm.ErrFull, fsm.ErrBusy, "error":
-		span.SetStatus(codes.Error, err.Error())
+	span.SetAttributes(keyError.String(o.Outcome()))
+	if o.Fault() {
+		span.SetStatus(codes.Error, o.Err.Error())
 	}
 }
 
@@ -240,7 +223,10 @@ func Work[H fsm.Target](t *Telemetry, machine string, do func(ctx context.Contex
 			trace.WithAttributes(keyMachine.String(machine), keyID.String(ref.ID), keyRev.Int64(ref.Rev)))
 		failure := errors.New("the work panicked")
 		defer func() {
-			fail(span, failure, "error")
+			if failure != nil {
+				span.SetAttributes(keyError.String("error"))
+				span.SetStatus(codes.Error, failure.Error())
+			}
 			span.End()
 		}()
 		failure = do(ctx, h)

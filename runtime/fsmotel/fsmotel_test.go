@@ -36,15 +36,16 @@ type recorded struct {
 	tracer *sdktrace.TracerProvider
 	spans  *tracetest.SpanRecorder
 	reader *sdkmetric.ManualReader
+	second *sdkmetric.ManualReader
 }
 
 func record(t *testing.T) *recorded {
 	t.Helper()
-	r := &recorded{spans: tracetest.NewSpanRecorder(), reader: sdkmetric.NewManualReader()}
+	r := &recorded{spans: tracetest.NewSpanRecorder(), reader: sdkmetric.NewManualReader(), second: sdkmetric.NewManualReader()}
 	r.tracer = sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(r.spans))
 	var err error
-	r.Telemetry, err = fsmotel.New(
-		fsmotel.WithTracerProvider(r.tracer), fsmotel.WithMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(r.reader))))
+	meter := sdkmetric.NewMeterProvider(sdkmetric.WithReader(r.reader), sdkmetric.WithReader(r.second))
+	r.Telemetry, err = fsmotel.New(fsmotel.WithTracerProvider(r.tracer), fsmotel.WithMeterProvider(meter))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,6 +93,12 @@ func (r *recorded) counts(t *testing.T) []string {
 	if err := r.reader.Collect(context.Background(), &all); err != nil {
 		t.Fatal(err)
 	}
+	return lines(t, &all)
+}
+
+// lines lists metrics as counts does.
+func lines(t *testing.T, all *metricdata.ResourceMetrics) []string {
+	t.Helper()
 	var list []string
 	for _, s := range all.ScopeMetrics {
 		for _, m := range s.Metrics {

@@ -3,6 +3,7 @@ package docs
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/console"
 	"github.com/fsmgen/fsmgen/runtime/console/run"
+	"github.com/fsmgen/fsmgen/runtime/fsmslog"
+	"github.com/fsmgen/fsmgen/runtime/health"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
@@ -54,6 +57,17 @@ func TestSnippets(t *testing.T) {
 	mux.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, "/console/production/lifecycle/records", nil))
 	if answer.Code != http.StatusOK || !strings.Contains(answer.Body.String(), "job-1") {
 		t.Errorf("the console answers %d: %s", answer.Code, answer.Body)
+	}
+	probesOf(mux, jobs)
+	for _, path := range []string{"/live", "/ready"} {
+		answer := httptest.NewRecorder()
+		mux.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil))
+		if answer.Code != http.StatusOK {
+			t.Errorf("%s answers %d: %s", path, answer.Code, answer.Body)
+		}
+	}
+	if logging, err := logs(ctx, store); err != nil || logging.Core().Schema().Machine != "lifecycle" {
+		t.Errorf("a machine that logs: %v", err)
 	}
 	if n, err := retention(ctx, jobs); n != 3 || err != nil {
 		t.Errorf("%d records went, want 3: %v", n, err)
@@ -120,6 +134,16 @@ func consoleOf(mux *http.ServeMux, jobs *lifecycle.Machine, runs *run.Machine, u
 	})
 	mux.Handle("/console/", http.StripPrefix("/console", h))
 	return err
+}
+
+func logs(ctx context.Context, store fsm.Store) (*lifecycle.Machine, error) {
+	return lifecycle.Open(ctx, store, fsm.WithObserver(fsmslog.Observer(slog.Default(), fsmslog.Options{NoReason: true})))
+}
+
+func probesOf(mux *http.ServeMux, jobs *lifecycle.Machine) {
+	probes := health.New(health.Options{Swept: time.Minute}, health.Of(jobs))
+	mux.Handle("/live", probes.Live())
+	mux.Handle("/ready", probes.Ready())
 }
 
 func checks(ctx context.Context, jobs *lifecycle.Machine, workers []*worker.Worker[lifecycle.Job]) error {

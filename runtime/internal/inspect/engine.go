@@ -32,6 +32,10 @@ type Engine[R any] struct {
 	Lag func() (time.Duration, string)
 	// Refused counts by effect the deliveries that gave up and whose `failed` was refused.
 	Refused func() map[string]int64
+	// Swept is when a sweep of this process last came to its end; zero: none has.
+	Swept func() time.Time
+	// Plus is how long after its field a trigger is due, unless another field says so.
+	Plus func(op *fsmimpl.Operation[R], t fsmimpl.Trigger) time.Duration
 	// Observe tells the machine's observer that an audit begins; what it returns tells
 	// how the audit ended.
 	Observe func(ctx context.Context) (context.Context, func(found map[string]int64, err error))

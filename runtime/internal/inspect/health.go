@@ -29,6 +29,9 @@ type Health struct {
 	// Refused counts by effect the deliveries that gave up and whose step under `failed` was
 	// refused, as far as this process has called it: they stay until the step is taken.
 	Refused map[string]int64
+	// Swept is when a sweep of this process last came to its end: no record kept it from that, and the store
+	// answered. Zero: none has.
+	Swept time.Time
 }
 
 // State holds what the newest check has found.
