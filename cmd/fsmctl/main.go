@@ -4,7 +4,7 @@
 // needed.
 //
 // It is a module of its own, so that fsmgen links no database and nobody downloads a
-// driver to generate code. It writes by "repair --yes" only.
+// driver to generate code. It writes by "do --yes" and "repair --yes" only.
 package main
 
 import (
@@ -42,10 +42,10 @@ A database is named by --db:
   etcds://user:password@host:2379/prefix/?cacert=ca.pem&cert=me.pem&key=me.key
                                             keys of etcd over TLS
 
-Only "repair --yes" writes.
+Only "do --yes" and "repair --yes" write.
 
 Exit codes: 0 ok; 1 the database contains something the machine could not have
-done; 2 the command line, or a file or database it names, cannot be used; 3 a
+done, or a call was refused; 2 the command line, or a file or database it names, cannot be used; 3 a
 bug in fsmctl.`,
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
@@ -59,10 +59,10 @@ bug in fsmctl.`,
 	}
 	root.AddCommand(
 		c.auditCommand(), c.repairCommand(), c.logCommand(), c.historyCommand(), c.migrateCommand(),
-		c.queriesCommand(), c.topCommand(), c.lsCommand(), c.showCommand(), c.ServeCommand(openPage),
+		c.queriesCommand(), c.doCommand(), c.topCommand(), c.lsCommand(), c.showCommand(), c.ServeCommand(openPage),
 		c.VersionCommand(),
 	)
 	cli.Group(root, "Look", "audit", "history", "log", "ls", "queries", "serve", "show", "top")
-	cli.Group(root, "Change", "migrate", "repair")
+	cli.Group(root, "Change", "do", "migrate", "repair")
 	return root
 }

@@ -421,3 +421,27 @@ func TestAuditIsApart(t *testing.T) {
 		t.Errorf("the health is %+v, want %+v", after, before)
 	}
 }
+
+// What a program says of a trigger's length is what the page of those that are late goes by.
+func TestLateByTheProgramsLength(t *testing.T) {
+	t.Parallel()
+	for length, want := range map[time.Duration]string{0: "p1", 3 * time.Hour: "None is late"} {
+		store, schema := memstore.New(), storetest.Schema()
+		if err := fsmimpl.Migrate(t.Context(), store, schema); err != nil {
+			t.Fatal(err)
+		}
+		m, err := fsm.NewMachine(t.Context(), store, storetest.Descriptor(schema),
+			map[string]fsmimpl.EffectFunc[storetest.Parcel]{"charge": nothing, "carry": nothing, "notify": nothing}, fsm.WithTrigger("release", length))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stock(t, m, "p1", "a", "", "")
+		if _, err := m.Apply(t.Context(), fsm.Ref{ID: "p1"}, storetest.Hold(storetest.Meta{Actor: "ben"}, "k", time.Now().Add(-time.Hour))); err != nil {
+			t.Fatal(err)
+		}
+		h := handler(t, console.Options{Machines: []console.Machine{console.Of(console.Place{Name: "here"}, m)}})
+		if _, body := get(t, h, "/here/parcel/late"); !strings.Contains(body, want) {
+			t.Errorf("with %s the page lacks %q: %s", length, want, body)
+		}
+	}
+}

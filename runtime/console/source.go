@@ -129,9 +129,13 @@ func Of[R any](p Place, m interface{ Core() *fsm.Machine[R] }) Machine {
 		c.picture = drawn.EnginePicture()
 	}
 	for _, o := range e.Descriptor.Operations {
+		triggers := slices.Clone(o.Triggers)
+		for i := range triggers {
+			triggers[i].Plus = e.Plus(o, triggers[i])
+		}
 		c.steps = append(c.steps, step{
 			name: o.Name, stored: o.Stored, from: o.From, by: o.By, creates: o.Creates,
-			moves: o.Moves, feeds: o.Feeds, triggers: o.Triggers, doc: o.Doc, rules: o.Rules, takes: o.Takes,
+			moves: o.Moves, feeds: o.Feeds, triggers: triggers, doc: o.Doc, rules: o.Rules, takes: o.Takes,
 			needs: needs(o),
 		})
 	}
