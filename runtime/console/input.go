@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"math"
 	"net/url"
 	"strconv"
 	"strings"
@@ -113,6 +114,9 @@ func inputValue(t *fsmimpl.Argument, text string, base time.Time) (any, error) {
 func lengthOf(text string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		n, err := strconv.ParseInt(days, 10, 32)
+		if most := int64(math.MaxInt64 / (24 * time.Hour)); n > most || n < -most {
+			return 0, strconv.ErrRange
+		}
 		return time.Duration(n) * 24 * time.Hour, err
 	}
 	return time.ParseDuration(text)
