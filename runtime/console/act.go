@@ -268,6 +268,9 @@ func (q *request) why(p *actPage, why error) (status int) {
 		status, p.Refused = asked.status, asked.text
 	case errors.As(why, &invalid):
 		status, p.Refused = http.StatusUnprocessableEntity, fmt.Sprintf("The input %s: %s.", invalid.Input, invalid.Problem)
+	case errors.Is(why, fsm.ErrRequestReused):
+		status, p.Unsure = http.StatusUnprocessableEntity, true
+		p.Refused = "This form was sent before, with other inputs, and that was done. Load its page again for another step."
 	case errors.Is(why, fsm.ErrAmbiguous):
 		status, p.Unsure = http.StatusServiceUnavailable, true
 		p.Refused = "The answer was lost, so nobody knows whether it was done. Send the form once more: it is done once."
