@@ -71,6 +71,9 @@ func (q *request) filter() (*filter, error) {
 	if (f.Actor != "" && q.showing(ActorOf) != Whole) || (f.Label != "" && q.showing(LabelsOf) != Whole) {
 		return nil, badRequest("Actors or labels are not shown here, so they cannot be searched for.")
 	}
+	if (f.ByID || f.Find != "") && !f.plain() {
+		return nil, badRequest("Actors and labels stand in the log, which has no order by id. Leave out the order and the text to find, or the actor and the label.")
+	}
 	for _, text := range v["where"] {
 		name, rest, _ := strings.Cut(text, ":")
 		op, value, _ := strings.Cut(rest, ":")

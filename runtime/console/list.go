@@ -63,9 +63,6 @@ func (q *request) records() error {
 			p.Fields = append(p.Fields, c)
 		}
 	}
-	if f.ByID && !f.plain() {
-		return badRequest("Actors and labels stand in the log, which has no order by id. Leave out the order, or the actor and the label.")
-	}
 	q.quiet = f.After != "" || !f.plain()
 	found, err := q.find(f, p)
 	if err != nil {
