@@ -223,6 +223,7 @@ func (q *request) search(r driver.Reader, f *filter, p *listPage) ([]driver.Row,
 			continue // a text that is none of its values
 		}
 		of := fits
+		of.After = f.After
 		if u.States != nil && f.stored == nil {
 			of.States = u.States
 		}
