@@ -392,10 +392,10 @@ func (q *request) steer() error {
 	}
 	s := q.m.step(list[0].Operation)
 	switch {
-	case s == nil || s.needs != "":
+	case !q.v.mayRun(q.m, list[0].Operation):
+		return q.mayNot(Act + " " + list[0].Operation)
+	case (s == nil || s.needs != "") && q.r.PostForm.Get("do") == "start":
 		return badRequest(fmt.Sprintf("%s cannot be called from here.", list[0].Operation))
-	case !q.v.mayRun(q.m, s.name):
-		return q.mayNot(Act + " " + s.name)
 	}
 	ctx, cancel := context.WithTimeout(q.r.Context(), actTime)
 	defer cancel()

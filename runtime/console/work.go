@@ -88,15 +88,21 @@ func (w *worker) piece(ctx context.Context, p *run.Piece) error {
 	if err := errors.Join(p.Items.Decode(&items), json.Unmarshal([]byte(text.String()), &in)); err != nil {
 		return err
 	}
-	if s == nil || s.needs != "" {
-		return fmt.Errorf("%s cannot be called", p.Operation)
-	}
-	values, err := valuesOf(s, in.Made, func(name string) string { return in.Inputs[name] })
-	if err != nil {
-		return err
-	}
 	t := told{Refused: map[string][]string{}}
+	var values map[string]any
+	none := "" // why no step can be made: the specification has changed since the run began
+	if s == nil || s.needs != "" {
+		none = "operation " + p.Operation
+	} else if v, err := valuesOf(s, in.Made, func(name string) string { return in.Inputs[name] }); err != nil {
+		none = "inputs"
+	} else {
+		values = v
+	}
 	for i := range items {
+		if none != "" {
+			t.Refused[none] = append(t.Refused[none], items[i].ID)
+			continue
+		}
 		if w.now().Sub(w.kept) > workKeep {
 			w.kept = w.now()
 			if _, err := w.h.o.Runs.Keep(ctx, fsm.Ref{ID: p.ID}, run.KeepInput{Lease: w.kept.Add(workLease)}, w.call()); err != nil {
