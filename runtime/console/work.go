@@ -144,6 +144,11 @@ func (w *worker) step(ctx context.Context, at driver.Ref, a *asked) (refused str
 }
 
 func (w *worker) once(ctx context.Context, at driver.Ref, a *asked) (refused string, err error) {
+	defer func() { // no server of HTTP is around it, which would do that
+		if recover() != nil {
+			refused, err = "panic", nil
+		}
+	}()
 	ctx, cancel := context.WithTimeout(ctx, actTime)
 	defer cancel()
 	if w.m.schema.RequestID == driver.Never {
