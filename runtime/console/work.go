@@ -163,8 +163,11 @@ func (w *worker) once(ctx context.Context, at driver.Ref, a *asked) (refused str
 	switch {
 	case err == nil:
 		return "", nil
-	case errors.Is(err, fsm.ErrBusy), errors.Is(err, fsm.ErrFull), errors.Is(err, fsm.ErrAmbiguous):
+	case errors.Is(err, fsm.ErrBusy), errors.Is(err, fsm.ErrFull), errors.Is(err, fsm.ErrAmbiguous),
+		errors.Is(err, fsm.ErrPoisoned), errors.Is(err, fsm.ErrSchemaMismatch): // they say nothing of the record
 		return "", err
+	case errors.Is(err, driver.ErrNotFound): // of unmoved
+		return string(fsm.ErrNotFound), nil
 	case errors.As(err, &effect):
 		return "effect " + effect.Effect, nil
 	case errors.As(err, &r):
