@@ -24,7 +24,7 @@ const (
 	runMost   = 1000             // records, unless the form says more
 	runLimit  = 10_000           // records at most
 	pieceMost = 100              // records of a piece
-	pieceSize = 64 << 10         // bytes of a piece's records
+	pieceSize = 32 << 10         // bytes of a piece's records
 	countTime = 20 * time.Second // in which they are counted
 )
 
@@ -163,8 +163,14 @@ func (q *request) counted(query url.Values, most int) (list []target, more bool,
 func cut(list []target) (pieces []fsm.JSON, err error) {
 	for len(list) > 0 {
 		n, size := 0, 0
-		for n < min(len(list), pieceMost) && (n == 0 || size+len(list[n].ID) < pieceSize) {
-			size += len(list[n].ID) + 64
+		for n < min(len(list), pieceMost) {
+			id, err := json.Marshal(list[n].ID) // it may be six times as long
+			if err != nil {
+				return nil, err
+			}
+			if size += len(id) + 64; n > 0 && size > pieceSize {
+				break
+			}
 			n++
 		}
 		items, err := fsm.MarshalValue(list[:n])
