@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -271,36 +272,42 @@ func TestGiveUpOfWhatMovedOnReview(t *testing.T) {
 	}
 }
 
-// Ids of the longest size with characters that JSON writes long do not hold a run up.
+// Ids of the longest size with characters that JSON writes long, or a long reason, do not hold a run up.
 func TestLongIDsReview(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		_, m, h := many(t, 1)
-		for _, c := range []string{"<", "\u2028", "\"", "\U0001F600"} {
-			n := 120
-			for i := range n {
-				id := fmt.Sprintf("%03d", i)
-				for len(id)+len(c) <= driver.MaxID {
-					id += c
-				}
-				if _, err := m.Place(t.Context(), id, order.PlaceInput{Customer: "ben@example.org", Total: 1}, fsm.Call{RequestID: "p"}); err != nil {
-					t.Fatal(err)
-				}
-			}
-			w := send(t, h[0], "/here/order/many", url.Values{"op": {"refund"}, "filter": {"state=placed&order=id"}})
-			if w.Code != http.StatusSeeOther {
-				t.Errorf("%q: many is answered %d: %s", c, w.Code, w.Body.String()[strings.Index(w.Body.String(), "<main"):])
-				continue
-			}
-			page := "/here/order/" + w.Header().Get("Location")
-			send(t, h[0], "/here/order/run", filled(t, h[0], page, "in.amount", "3", "reason", strings.Repeat("x", 60_000), "sure", "yes"))
-			time.Sleep(3 * time.Minute)
-			if _, body := get(t, h[0], page); !strings.Contains(body, "It has ended") {
-				i := strings.Index(body, `role="status">It`)
-				t.Errorf("%q: the run has no end: %d, %.300s", c, i, body[max(0, strings.LastIndex(body, "<p class=")):])
-			}
+	for _, c := range []string{"a", "<", "\u2028", "\"", "\U0001F600"} {
+		for _, reason := range []int{1, 4000, 60_000} {
+			t.Run(fmt.Sprint(c, reason), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					_, m, h := many(t, 1)
+					for i := range 120 {
+						id := fmt.Sprintf("%03d", i)
+						for len(id)+len(c) <= driver.MaxID {
+							id += c
+						}
+						if _, err := m.Place(t.Context(), id, order.PlaceInput{Customer: "ben@example.org", Total: 1}, fsm.Call{RequestID: fmt.Sprint("p", i)}); err != nil {
+							t.Fatal(err)
+						}
+					}
+					w := send(t, h[0], "/here/order/many", url.Values{"op": {"refund"}, "filter": {"state=placed&order=id"}})
+					if w.Code != http.StatusSeeOther {
+						t.Fatalf("many is answered %d: %s", w.Code, w.Body.String()[strings.Index(w.Body.String(), "<main"):])
+					}
+					page := "/here/order/" + w.Header().Get("Location")
+					w = send(t, h[0], "/here/order/run", filled(t, h[0], page, "in.amount", "3", "reason", strings.Repeat("x", reason), "sure", "yes"))
+					time.Sleep(3 * time.Minute)
+					if w.Code != http.StatusSeeOther {
+						t.Logf("refused: %.300s", w.Body.String()[strings.Index(w.Body.String(), "Nothing was begun"):])
+						return
+					}
+					if _, body := get(t, h[0], page); !strings.Contains(body, "It has ended") {
+						t.Errorf("the run has no end: %.200s", body[max(0, strings.LastIndex(body, "<p class=")):])
+					}
+				})
+			})
 		}
-	})
+	}
 }
 
 // A run whose operation is gone, or takes other inputs now, can be stopped, and ends.
@@ -345,7 +352,7 @@ func TestRunOfWhatIsGoneReview(t *testing.T) {
 // A store that failed is no refusal of a record: the run goes on later.
 func TestRunOverAPoisonedStoreReview(t *testing.T) {
 	t.Parallel()
-	for _, code := range []fsm.Code{fsm.ErrPoisoned, fsm.ErrDenied, fsm.ErrSchemaMismatch} {
+	for _, code := range []fsm.Code{fsm.ErrPoisoned, fsm.ErrSchemaMismatch} {
 		synctest.Test(t, func(t *testing.T) {
 			store, _, h := many(t, 3)
 			page := noted(t, h[0], "pay", "")
@@ -499,4 +506,103 @@ func TestAbandonInStoresReview(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A run over a machine without request ids that is killed tells what it did.
+func TestKilledWithoutRequestIDsReview(t *testing.T) {
+	t.Parallel()
+	for _, state := range []string{"open", "closed"} {
+		t.Run(state, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := inMemory(t)
+				m := slips(t, store, nil)
+				h := slipDesk(t, m)
+				for i := range 10 {
+					make1(t, m, fmt.Sprint(i))
+					if state == "closed" {
+						if _, err := m.Close(t.Context(), fsm.Ref{ID: fmt.Sprint(i)}, fsm.Call{}); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				w := send(t, h, "/here/slip/many", url.Values{"op": {"hit"}, "filter": {"order=id"}})
+				page := "/here/slip/" + w.Header().Get("Location")
+				commits := 0
+				store.Inject(func(p memstore.Point) error {
+					if p == memstore.BeforeCommit {
+						if commits++; commits > 5 {
+							return errors.New("dead")
+						}
+					}
+					return nil
+				})
+				send(t, h, "/here/slip/run", filled(t, h, page, "reason", "x"))
+				time.Sleep(3 * time.Minute)
+				store.Inject(nil)
+				send(t, h, "/here/slip/run", url.Values{"id": {page[strings.Index(page, "id=")+3:]}, "do": {"go"}})
+				if got := became(ended(t, h, page)); got != "Done 10" {
+					t.Errorf("the report is %q", got)
+				}
+				twice := 0
+				for i := range 10 {
+					n := 0
+					for _, op := range slipLog(t, m, fmt.Sprint(i)) {
+						if op == "hit" {
+							n++
+						}
+					}
+					if n != 1 {
+						twice++
+					}
+				}
+				if twice > 0 {
+					t.Errorf("%d records do not have one event", twice)
+				}
+			})
+		})
+	}
+}
+
+// Who has no name makes no event: it would say nobody.
+func TestNoNameReview(t *testing.T) {
+	t.Parallel()
+	m := shop(t, nil)
+	h := handler(t, console.Options{
+		Who:      func(*http.Request) (console.Viewer, error) { return console.Operator(""), nil },
+		Machines: []console.Machine{console.Of(console.Place{Name: "here"}, m)},
+	})
+	send(t, h, "/here/order/do", filled(t, h, "/here/order/do?op=pay&id=o1", "in.tip", "1"))
+	if e := events(t, m, "o1"); len(e) != 1 {
+		t.Errorf("the event's actor is %q", e[1].Actor)
+	}
+}
+
+// A second click on "Give it up" is answered as the first.
+func TestGiveUpTwiceReview(t *testing.T) {
+	t.Parallel()
+	m := slips(t, inMemory(t), errors.New("away"))
+	make1(t, m, "a")
+	if _, err := m.Mail(t.Context(), fsm.Ref{ID: "a"}, fsm.Call{}); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = m.Deliver(t.Context())
+	h := slipDesk(t, m)
+	v := url.Values{"id": {"a"}, "rev": {"2"}, "n": {"0"}, "attempts": {"1"}, "reason": {"x"}}
+	for i := range 2 {
+		if w := send(t, h, "/here/slip/giveup", v); w.Code != http.StatusSeeOther {
+			t.Errorf("click %d is answered %d: %s", i+1, w.Code, slipLog(t, m, "a"))
+		}
+	}
+	f, err := os.Create(filepath.Join(os.TempDir(), "slip_review.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for e, err := range m.Log(t.Context(), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = json.NewEncoder(f).Encode(e.Event)
+	}
+	_ = f.Close()
 }
