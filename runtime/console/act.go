@@ -341,6 +341,9 @@ func (q *request) askNew() error {
 	p := &actPage{Form: "create"}
 	q.describe(p, s, "")
 	q.fresh(p)
+	if q.m.schema.RequestID == driver.Never { // the id makes the form one request
+		p.ID = driver.NewID()
+	}
 	p.Inputs = q.asks(s, nil)
 	return q.show("do", s.name, p)
 }

@@ -115,6 +115,8 @@ func (q *request) giveUp() error {
 		return q.back()
 	case errors.Is(err, fsm.ErrOvertaken):
 		return errTried
+	case errors.Is(err, fsm.ErrAmbiguous):
+		return &requestError{http.StatusServiceUnavailable, "The answer was lost, so nobody knows whether it was done. The log of the record tells."}
 	case errors.As(err, &coded):
 		status, _ := coded.Status()
 		p.Refused = q.sentence(err)
@@ -230,6 +232,8 @@ func (q *request) repair() error {
 		q.w.Header().Set("Location", "record?id="+url.QueryEscape(p.ID))
 		q.w.WriteHeader(http.StatusSeeOther)
 		return nil
+	case errors.Is(err, fsm.ErrAmbiguous):
+		return &requestError{http.StatusServiceUnavailable, "The answer was lost, so nobody knows whether it was done. The log of the record tells."}
 	case errors.As(err, &coded):
 		status, _ := coded.Status()
 		p.Refused = q.sentence(err)

@@ -107,7 +107,10 @@ func (q *request) many() error {
 		}
 		return nil
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, fsm.ErrTooLarge):
+		return badRequest("The filter is too long to be noted with a run. Narrow the list in another way.")
+	case err != nil:
 		return err
 	}
 	return q.toRun(id)

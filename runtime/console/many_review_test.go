@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -606,3 +607,100 @@ func TestGiveUpTwiceReview(t *testing.T) {
 	}
 	_ = f.Close()
 }
+
+// Who gave up, and why, is not shown where actors and reasons are not.
+func TestGiveUpIsHiddenReview(t *testing.T) {
+	t.Parallel()
+	m := slips(t, inMemory(t), errors.New("away"))
+	make1(t, m, "a")
+	if _, err := m.Mail(t.Context(), fsm.Ref{ID: "a"}, fsm.Call{}); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = m.Deliver(t.Context())
+	v := url.Values{"id": {"a"}, "rev": {"2"}, "n": {"0"}, "attempts": {"1"}, "reason": {"a private matter"}}
+	if w := send(t, slipDesk(t, m), "/here/slip/giveup", v); w.Code != http.StatusSeeOther {
+		t.Fatal(w.Code)
+	}
+	h := handler(t, console.Options{
+		Machines: []console.Machine{console.Of(console.Place{Name: "here"}, m)},
+		Who:      func(*http.Request) (console.Viewer, error) { return console.Reader("eve"), nil },
+		Show: func(_, name string) console.Showing {
+			if name == console.ActorOf || name == console.ReasonOf || name == console.ProblemOf {
+				return console.Hidden
+			}
+			return console.Whole
+		},
+	})
+	for _, page := range []string{"record?id=a", "log"} {
+		if _, body := get(t, h, "/here/slip/"+page); strings.Contains(body, "private matter") {
+			t.Errorf("%s shows it", page)
+		}
+	}
+}
+
+// An answer that is lost is not told as a refusal.
+func TestLostAnswersReview(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := inMemory(t)
+		m := slips(t, store, errors.New("away"))
+		make1(t, m, "a")
+		if _, err := m.Mail(t.Context(), fsm.Ref{ID: "a"}, fsm.Call{}); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = m.Deliver(t.Context())
+		away := memstore.New()
+		if err := run.Migrate(t.Context(), away); err != nil {
+			t.Fatal(err)
+		}
+		runs, err := run.Open(t.Context(), &lossy{Store: away})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := handler(t, console.Options{
+			Who:      func(*http.Request) (console.Viewer, error) { return console.Operator("ann"), nil },
+			Machines: []console.Machine{console.Of(console.Place{Name: "here"}, m)}, Runs: runs,
+		})
+		w := send(t, h, "/here/slip/many", url.Values{"op": {"hit"}})
+		page := "/here/slip/" + w.Header().Get("Location")
+		form := filled(t, h, page, "reason", "x")
+		lost.Store(true)
+		defer lost.Store(false)
+		w = send(t, h, "/here/slip/run", form)
+		if strings.Contains(w.Body.String(), "Nothing was begun") {
+			t.Errorf("it is answered %d: %s", w.Code, w.Body)
+		}
+		if w.Code != http.StatusServiceUnavailable {
+			t.Errorf("it is answered %d: %s", w.Code, w.Body)
+		}
+	})
+}
+
+var lost atomic.Bool
+
+// lossy loses the answers of writes, and who looks for them finds nothing out.
+type lossy struct{ fsm.Store }
+
+func (s *lossy) Table(x *driver.Schema) (driver.Table, error) {
+	table, err := s.Store.Table(x)
+	return &lossyTable{table}, err
+}
+
+type lossyTable struct{ driver.Table }
+
+func (t *lossyTable) Update(ctx context.Context, f func(driver.Tx) error) error {
+	if err := t.Table.Update(ctx, f); err != nil || !lost.Load() {
+		return err
+	}
+	gone.Store(true)
+	return &fsm.AmbiguousError{Err: errors.New("lost")}
+}
+
+func (t *lossyTable) View(ctx context.Context, f func(driver.Reader) error) error {
+	if gone.Load() {
+		return errors.New("away")
+	}
+	return t.Table.View(ctx, f)
+}
+
+var gone atomic.Bool // since an answer was lost

@@ -124,6 +124,10 @@ func (h *Handler) guarded(of route) http.HandlerFunc {
 				return
 			}
 		}
+		if r.Method == post && v.Name == "" {
+			q.fail(http.StatusForbidden, "The console does not know your name, and what is done says who did it.")
+			return
+		}
 		if q.m != nil && of.live {
 			if q.mark, err = q.m.mark(r.Context()); err != nil {
 				q.mark = "" // the page says what is wrong
