@@ -21,14 +21,13 @@ func (m *Machine[R]) hasten(ctx context.Context, d driver.Delivery) (done bool, 
 	return done, err
 }
 
-// failedOf returns the operation under `failed` of the effect that a delivery is of; empty: there is none.
-func (m *Machine[R]) failedOf(effect string) string {
-	for _, op := range m.d.Operations {
-		if e := op.Ask(func(e *fsmimpl.EffectInfo[R]) bool { return !e.Atomic && e.Name == effect }); e != nil {
-			return e.Failed
-		}
+// failedOf returns the operation under `failed` that follows when the tries of a delivery end; empty: none does.
+func (m *Machine[R]) failedOf(ctx context.Context, d driver.Delivery) (string, error) {
+	job, err := m.delivery(ctx, d)
+	if err != nil || job.effect == nil || job.obsolete {
+		return "", err
 	}
-	return ""
+	return job.effect.Failed, nil
 }
 
 // abandon ends the tries of a delivery, because somebody says so: it goes, the log of its record gets the event

@@ -148,8 +148,8 @@ func TestAbandonWithoutFailed(t *testing.T) {
 	}); err != nil || len(box) != 1 {
 		t.Fatal(box, err)
 	}
-	if failed := m.Engine().Failed(box[0].Effect); failed != "" {
-		t.Errorf("it has a step: %s", failed)
+	if failed, err := m.Engine().Failed(t.Context(), box[0]); failed != "" || err != nil {
+		t.Errorf("it has a step: %s, %v", failed, err)
 	}
 	if err := m.Engine().Abandon(t.Context(), box[0], "ann", "nobody waits for it"); err != nil {
 		t.Fatal(err)

@@ -74,7 +74,9 @@ type giveUpPage struct {
 
 // endsOf looks whether the viewer may end the tries of an effect.
 func (q *request) endsOf(d *driver.Delivery) (failed string, err error) {
-	failed = q.m.failed(d.Effect)
+	if failed, err = q.m.failed(q.r.Context(), *d); err != nil {
+		return "", err
+	}
 	right := GiveUp
 	if failed == "" {
 		right = Drop

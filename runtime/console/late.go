@@ -118,10 +118,9 @@ type delivery struct {
 }
 
 func (q *request) delivery(d *driver.Delivery) delivery {
-	_, not := q.endsOf(d)
 	return delivery{
 		ID: d.ID, Rev: d.Rev, N: d.N, Effect: d.Effect, Attempts: d.Attempts, Due: d.Due, Late: d.Due.Before(q.m.now()),
-		Problem: q.text(ProblemOf, d.LastError), Retry: q.v.may(q.m, Retry), GiveUp: not == nil, From: "outbox",
+		Problem: q.text(ProblemOf, d.LastError), Retry: q.v.may(q.m, Retry), GiveUp: q.v.may(q.m, GiveUp) || q.v.may(q.m, Drop), From: "outbox",
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -31,6 +32,7 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
+
 // A filter that has an actor or a label beside a text to find, or an order by id, is applied whole or refused.
 func TestManyWholeFilterReview(t *testing.T) {
 	t.Parallel()
@@ -52,7 +54,6 @@ func TestManyWholeFilterReview(t *testing.T) {
 		}
 	}
 }
-
 
 // sender is the effect of slips.
 type sender struct{ err error }
@@ -192,11 +193,20 @@ func TestOnceWithoutRequestIDsReview(t *testing.T) {
 	m := slips(t, inMemory(t), nil)
 	h := slipDesk(t, m)
 	place := filled(t, h, "/here/slip/create?op=make", "in.secret", "s", "in.lane", "5")
+	_, body := get(t, h, "/here/slip/create?op=make")
+	place.Set("id", regexp.MustCompile(`name="id" value="([^"]*)"`).FindStringSubmatch(body)[1])
 	send(t, h, "/here/slip/create", place)
 	send(t, h, "/here/slip/create", place)
 	if n, err := m.Count(t.Context()); err != nil || n[slip.StateOpen] != 1 {
 		t.Errorf("there are %v, %v", n, err)
 	}
+}
+
+// Of a machine without request ids, too, a form that is sent twice makes one event where it is recorded only.
+func TestNotedOnceWithoutRequestIDsReview(t *testing.T) {
+	t.Parallel()
+	m := slips(t, inMemory(t), nil)
+	h := slipDesk(t, m)
 	make1(t, m, "a")
 	if _, err := m.Close(t.Context(), fsm.Ref{ID: "a"}, fsm.Call{}); err != nil {
 		t.Fatal(err)

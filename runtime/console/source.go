@@ -49,7 +49,7 @@ type Machine struct {
 	restore  func(ctx context.Context, id, actor, reason string) (bool, error)
 	hasten   func(context.Context, driver.Delivery) (bool, error)
 	abandon  func(ctx context.Context, d driver.Delivery, actor, reason string) error
-	failed   func(effect string) string
+	failed   func(context.Context, driver.Delivery) (string, error)
 	auditing *sync.Mutex // one audit at a time
 	closed   error       // why it cannot be shown; nil: it can
 }

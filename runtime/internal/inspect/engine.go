@@ -48,8 +48,8 @@ type Engine[R any] struct {
 	Hasten func(ctx context.Context, d driver.Delivery) (bool, error)
 	// Abandon ends the tries of a delivery: it goes, an event says who and why, and the step under `failed` is taken.
 	Abandon func(ctx context.Context, d driver.Delivery, actor, reason string) error
-	// Failed names the operation under `failed` of an effect; empty: there is none.
-	Failed func(effect string) string
+	// Failed returns the operation under `failed` that follows when the tries of a delivery end; empty: none does.
+	Failed func(ctx context.Context, d driver.Delivery) (string, error)
 	// Load makes a record of a row and checks it.
 	Load func(row *driver.Row) (R, error)
 }
