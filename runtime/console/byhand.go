@@ -99,9 +99,23 @@ func (q *request) askGiveUp() error {
 	return q.show("giveup", "Give up "+d.Effect+" of "+d.ID, p)
 }
 
+// mine reports whether the viewer has given up the entry of a form before: it is sent twice.
+func (q *request) mine() (mine bool) {
+	v := q.r.PostForm
+	_ = q.m.look(q.r.Context(), func(r driver.Reader) error {
+		list, err := r.Request(v.Get("id"), fmt.Sprintf("%s%s:%s:%s", driver.Reserved, driver.OpGiveUp, v.Get("rev"), v.Get("n")))
+		mine = len(list) > 0 && list[0].Actor == q.v.Name && list[0].Reason == strings.TrimSpace(v.Get("reason"))
+		return err
+	})
+	return mine
+}
+
 func (q *request) giveUp() error {
 	d, err := q.entry()
-	if err != nil {
+	switch {
+	case errors.Is(err, errTried) && q.mine():
+		return q.back()
+	case err != nil:
 		return err
 	}
 	p := &giveUpPage{delivery: q.delivery(d), From: q.r.Form.Get("from"), Reason: strings.TrimSpace(q.r.PostForm.Get("reason"))}

@@ -72,7 +72,8 @@ func (q *request) filter() (*filter, error) {
 		return nil, badRequest("Actors or labels are not shown here, so they cannot be searched for.")
 	}
 	if (f.ByID || f.Find != "") && !f.plain() {
-		return nil, badRequest("Actors and labels stand in the log, which has no order by id. Leave out the order and the text to find, or the actor and the label.")
+		return nil, badRequest("Actors and labels stand in the log, which has no order by id. " +
+			"Leave out the order and the text to find, or the actor and the label.")
 	}
 	for _, text := range v["where"] {
 		name, rest, _ := strings.Cut(text, ":")

@@ -81,7 +81,7 @@ func inMemory(t *testing.T) *memstore.Store {
 
 func make1(t *testing.T, m *slip.Machine, id string) {
 	t.Helper()
-	if _, err := m.Make(t.Context(), id, slip.MakeInput{Code: fsm.Some("c" + id), Secret: "s", Lane: "l"}, fsm.Call{}); err != nil {
+	if _, err := m.Make(t.Context(), id, slip.MakeInput{Code: fsm.Some("c" + id), Secret: "s", Lane: "l", Until: fsm.Some(time.Unix(5, 0))}, fsm.Call{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -505,6 +505,17 @@ func TestAbandonInStoresReview(t *testing.T) {
 				if j, err := json.Marshal(e); err != nil || !json.Valid(j) {
 					t.Error(err)
 				}
+			}
+			for _, id := range []string{"then", "none", "moved"} {
+				if _, done, err := audit.Redact(t.Context(), m.Core(), id, audit.RedactOptions{Fields: []string{"code"}, Actor: "x", Reason: "y"}); err != nil || !done {
+					t.Logf("redact code of %s: %v, %v", id, done, err)
+				}
+				if _, done, err := audit.Redact(t.Context(), m.Core(), id, audit.RedactOptions{Fields: []string{"until"}, Actor: "x", Reason: "y"}); err != nil {
+					t.Errorf("redact until of %s: %v, %v", id, done, err)
+				}
+			}
+			for f, err := range audit.Run(t.Context(), m.Core()) {
+				t.Errorf("after the redaction the audit finds %v, %v", f, err)
 			}
 			now = now.Add(time.Hour)
 			if n, err := audit.Purge(t.Context(), m.Core(), audit.PurgeOptions{States: []string{"closed"}, Before: now, Actor: "x", Reason: "y"}); err != nil {
