@@ -124,8 +124,7 @@ func (m *Machine[R]) giveUpIn(
 	if err != nil {
 		return err
 	}
-	problem := shortText(fmt.Sprintf("given up by %s: %s", note.Actor, note.Reason))
-	o := origin{event: driver.Event{At: at, RequestID: systemID(next, d.Rev)}, problem: problem}
+	o := origin{event: driver.Event{At: at, RequestID: systemID(next, d.Rev)}, problem: "given up by hand"} // who and why, the event before says
 	s, err := m.thenStep(ctx, tx, job.op, next, row, rec, o)
 	if err == nil {
 		_, _, err = m.follow(ctx, tx, s, at, origin{})

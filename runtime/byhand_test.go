@@ -89,7 +89,7 @@ func TestAbandon(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", answers, err)
 		}
-		if x.waits().ID != "" || x.calls.Load() != 1 || !slices.Equal(x.told, []string{"given up by ann: it is cancelled"}) {
+		if x.waits().ID != "" || x.calls.Load() != 1 || !slices.Equal(x.told, []string{"given up by hand"}) {
 			t.Errorf("%s: there waits %+v; the step was told %q", answers, x.waits(), x.told)
 		}
 		events := log(t, x.machine, "p1")

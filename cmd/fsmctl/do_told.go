@@ -69,7 +69,7 @@ func leads(o *spec.Operation, row *driver.Row) string {
 	var to []string
 	for _, mv := range o.Moves() {
 		if (mv.From == nil) == (row == nil) && (row == nil || mv.From.State.Stored() == row.State) {
-			to = append(to, mv.To.State.Name)
+			to = append(to, mv.To.Name)
 		}
 	}
 	slices.Sort(to)

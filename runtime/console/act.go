@@ -71,11 +71,7 @@ func (q *request) operationOf(creates bool) (*step, error) {
 
 // caller is who makes the call of a form.
 func (q *request) caller(p *actPage) fsmimpl.Caller {
-	c := fsmimpl.Caller{RequestID: p.Request, Actor: q.v.Name, Reason: p.Reason}
-	if q.m.schema.RequestID == driver.Never {
-		c.RequestID = ""
-	}
-	return c
+	return fsmimpl.Caller{RequestID: p.Request, Actor: q.v.Name, Reason: p.Reason}
 }
 
 // askDo shows the form of an operation on a record.
@@ -91,7 +87,7 @@ func (q *request) askDo() error {
 	}
 	q.fresh(p)
 	p.Inputs = q.asks(s, nil)
-	p.Refused = q.refusedNow(s, row)
+	p.Refused = q.refusedNow(q.r.Context(), s, row)
 	p.Now = p.Refused != ""
 	if text := q.r.FormValue("rev"); text != "" && text != fmt.Sprint(row.Rev) {
 		if err := q.since(p, text); err != nil {
@@ -163,14 +159,11 @@ func (q *request) do() error {
 		wrong = badRequest("Say that you are sure: this ends the record.")
 	}
 	if wrong == nil {
-		wrong = q.m.unmoved(q.r.Context(), at, p.Request)
-	}
-	var to driver.Ref
-	if wrong == nil {
 		ctx, cancel := context.WithTimeout(q.r.Context(), actTime)
 		defer cancel()
-		if to, err = q.m.apply(ctx, at, &asked{operation: s.name, values: values, caller: q.caller(p)}); err == nil {
-			return q.lead(to)
+		to, err := q.m.once(ctx, at, &asked{operation: s.name, values: values, caller: q.caller(p)})
+		if err == nil {
+			return q.lead(to, "did")
 		}
 		wrong = err
 	}
@@ -200,24 +193,52 @@ func (q *request) mustBeSure(s *step, id string) bool {
 	return err == nil && p.Ends && p.ID == id
 }
 
-// unmoved refuses a call on a record that has left the revision that was shown, where the machine itself does not compare
-// revisions. A request that is known is answered by the machine.
-func (m *Machine) unmoved(ctx context.Context, at driver.Ref, request string) error {
-	if m.schema.ExpectedRev != driver.Never {
-		return nil
+// formLabel is the label of an event that says which form or run made it, where the machine takes no request ids.
+const formLabel = "console"
+
+// once makes a step at the revision that was shown, however often it is called. The machine sees to both, unless it takes no
+// request ids, or compares no revisions. There the console looks before, one call of this process at a time: a step of
+// another process may come between.
+func (m *Machine) once(ctx context.Context, at driver.Ref, a *asked) (driver.Ref, error) {
+	if m.schema.RequestID != driver.Never && m.schema.ExpectedRev != driver.Never {
+		return m.apply(ctx, at, a)
 	}
-	return m.look(ctx, func(r driver.Reader) error {
-		if known, err := r.Request(at.ID, request); err != nil || request != "" && len(known) > 0 {
+	m.acting.Lock()
+	defer m.acting.Unlock()
+	to, done, err := m.before(ctx, at, a.caller.RequestID)
+	if done || err != nil {
+		return to, err
+	}
+	return m.apply(ctx, at, a)
+}
+
+// before looks whether a request was done, and refuses it where the record has left the revision that was shown.
+func (m *Machine) before(ctx context.Context, at driver.Ref, request string) (to driver.Ref, done bool, err error) {
+	err = m.look(ctx, func(r driver.Reader) error {
+		row, err := r.Row(at.ID)
+		if err != nil {
 			return err
 		}
-		row, err := r.Row(at.ID)
-		if err == nil && row.Rev != at.Rev {
-			err = &fsm.Refusal{
+		for e, err := range r.Events(at.ID, at.Rev) {
+			var unreadable *driver.EventError
+			switch {
+			case errors.As(err, &unreadable):
+				continue
+			case err != nil:
+				return err
+			case e.RequestID == request, e.Labels[formLabel] == request:
+				to, done = e.Ref(), true
+				return nil
+			}
+		}
+		if row.Rev != at.Rev {
+			return &fsm.Refusal{
 				Code: fsm.ErrStale, Machine: m.schema.Machine, ID: at.ID, State: m.schema.StateName(row.State), Rev: row.Rev, Expected: at.Rev,
 			}
 		}
-		return err
+		return nil
 	})
+	return to, done, err
 }
 
 // since shows what has happened to a record since a revision.
@@ -240,9 +261,9 @@ func (q *request) since(p *actPage, rev string) error {
 	return nil
 }
 
-// lead shows a record after a step.
-func (q *request) lead(to driver.Ref) error {
-	q.w.Header().Set("Location", fmt.Sprintf("record?id=%s&did=%d", url.QueryEscape(to.ID), to.Rev))
+// lead shows a record after a step; as says what its page is told.
+func (q *request) lead(to driver.Ref, as string) error {
+	q.w.Header().Set("Location", fmt.Sprintf("record?id=%s&%s=%d", url.QueryEscape(to.ID), as, to.Rev))
 	q.w.WriteHeader(http.StatusSeeOther)
 	return nil
 }
@@ -302,25 +323,22 @@ func (q *request) sentence(why error) string {
 
 // refusedNow says why an operation would be refused on a record as it is now; empty: it may be taken. A guard that
 // looks at an input is not asked: nobody has given one.
-func (q *request) refusedNow(s *step, row *driver.Row) string {
+func (q *request) refusedNow(ctx context.Context, s *step, row *driver.Row) string {
 	if s.needs != "" || s.creates || !slices.Contains(s.from, row.State) {
 		return ""
 	}
 	a := &asked{operation: s.name, values: map[string]any{}, caller: fsmimpl.Caller{Actor: q.v.Name, Reason: "-", RequestID: "console"}}
-	if q.m.schema.RequestID == driver.Never {
-		a.caller.RequestID = ""
-	}
 	for i := range s.takes {
 		if t := &s.takes[i]; !t.Optional {
 			a.values[t.Name] = likely(t, q.m.now())
 		}
 	}
-	ctx, cancel := context.WithTimeout(q.r.Context(), queryTime)
+	ctx, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
 	err := q.m.would(ctx, row.Ref(), a)
 	var refused *fsm.Refusal
-	if !errors.As(err, &refused) {
-		return ""
+	if !errors.As(err, &refused) || errors.Is(err, fsm.ErrBusy) || errors.Is(err, fsm.ErrFull) || errors.Is(err, fsm.ErrPoisoned) {
+		return "" // nothing, or nothing about the record
 	}
 	if len(s.takes) > 0 {
 		i := slices.IndexFunc(s.rules, func(r fsmimpl.Rule) bool { return r.Name == refused.Guard })
@@ -363,9 +381,12 @@ func (q *request) create() error {
 	if wrong == nil {
 		ctx, cancel := context.WithTimeout(q.r.Context(), actTime)
 		defer cancel()
-		to, err := q.m.create(ctx, &asked{operation: s.name, id: p.ID, values: values, caller: q.caller(p)})
-		if err == nil {
-			return q.lead(to)
+		to, made, err := q.m.create(ctx, &asked{operation: s.name, id: p.ID, values: values, caller: q.caller(p)})
+		switch {
+		case err == nil && made:
+			return q.lead(to, "did")
+		case err == nil:
+			return q.lead(to, "was")
 		}
 		wrong = err
 	}

@@ -72,8 +72,9 @@ var hidden = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"
 // form reads the hidden fields of a page's form.
 func form(body string) url.Values {
 	v := url.Values{}
-	at := strings.Index(body, `<form class="act card"`)
-	for _, f := range hidden.FindAllStringSubmatch(body[max(0, at):], -1) {
+	_, text, _ := strings.Cut(body, `<form class="act card"`)
+	text, _, _ = strings.Cut(text, "</form>")
+	for _, f := range hidden.FindAllStringSubmatch(text, -1) {
 		v.Set(f[1], html.UnescapeString(f[2]))
 	}
 	return v

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -74,7 +75,8 @@ type Handler struct {
 	url  map[string]*Machine // by place and machine
 	open atomic.Int64        // pages that are told of changes
 
-	cross *http.CrossOriginProtection
+	cross   *http.CrossOriginProtection
+	running sync.Map // runs that this process works on
 }
 
 // New makes a console.

@@ -9,12 +9,13 @@
 //	mux.Handle("/console/", http.StripPrefix("/console", h))
 //
 // It guarantees that each request is judged by [Options.Who] and by the rights of who asks, on
-// the server; that all it does goes through the machine, as a step or an event with the viewer's name, at the
-// revision that was shown, and once however often a form is sent; that no page asks another host for anything, and no
+// the server; that what it does to a record goes through the machine, as an event with the viewer's name; that a step
+// is made at the revision that was shown, and once however often its form is sent; that no page asks another host for anything, and no
 // other site can send a form; and that each of its queries ends: lists and counts are bounded, and no query runs
 // longer than two seconds (an audit: a minute).
 //
 // What it does not do: it knows no login, users or passwords, which the program has. It writes no column, removes no
-// record, and skips no guard. A machine that takes no revisions (`expected_rev: none`) compares none: there the
-// console looks before the step, and a step that comes between is not seen.
+// record, and skips no guard. That an effect is tried now leaves no event. A machine without request ids or revisions
+// (`request_id: none`, `expected_rev: none`) sees to neither: there the console looks before a step, which another process
+// may still come between.
 package console

@@ -457,6 +457,9 @@ func (q *request) start(ctx context.Context, s *step, list []run.Piece) error {
 	if err != nil {
 		return err
 	}
+	if len(inputs.String())+len(a.Reason) > pieceSize && wrong == nil {
+		wrong = badRequest(fmt.Sprintf("The inputs and the reason of a run have at most %s bytes.", group(pieceSize)))
+	}
 	id := list[0].Run
 	if wrong == nil {
 		_, wrong = q.o.Runs.Batch(ctx, func(runs *run.Machine) error {

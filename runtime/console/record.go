@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -38,6 +39,7 @@ type recordPage struct {
 	Can      []offer
 	Links    []link
 	Did      *event // the step that the viewer has just made
+	Was      bool   // the viewer would have made it, and it was there
 	Repair   bool   // the viewer may
 }
 
@@ -165,6 +167,7 @@ func (q *request) record() error {
 		p.Outbox = append(p.Outbox, d)
 	}
 	p.Repair = (p.Gone || p.Broken != "") && q.v.may(q.m, Repair)
+	p.Was = q.r.URL.Query().Get("was") != ""
 	if did, err := strconv.ParseInt(q.r.URL.Query().Get("did"), 10, 64); err == nil {
 		i := slices.IndexFunc(log.events, func(e driver.Event) bool { return e.Rev == did && e.N == 0 && e.Actor == q.v.Name })
 		if i >= 0 {
@@ -270,6 +273,8 @@ func (q *request) fill(p *recordPage, row *driver.Row, log []driver.Event) {
 
 // offers lists the operations as seen from the state of a record.
 func (q *request) offers(row *driver.Row) (list []offer) {
+	ctx, cancel := context.WithTimeout(q.r.Context(), queryTime) // of all of them
+	defer cancel()
 	for i := range q.m.steps {
 		s := &q.m.steps[i]
 		if s.creates && len(s.from) == 0 {
@@ -277,7 +282,7 @@ func (q *request) offers(row *driver.Row) (list []offer) {
 		}
 		o := offer{Name: s.name, Doc: s.doc, Leads: slices.Contains(s.from, row.State)}
 		if o.May = o.Leads && s.needs == "" && q.v.mayRun(q.m, s.name); o.May {
-			o.Refused = q.refusedNow(s, row)
+			o.Refused = q.refusedNow(ctx, s, row)
 		}
 		var ways []string
 		for _, mv := range s.moves {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -45,12 +46,13 @@ type Machine struct {
 	named    func(*asked) error // what is wrong with the inputs
 	would    func(context.Context, driver.Ref, *asked) error
 	apply    func(context.Context, driver.Ref, *asked) (driver.Ref, error)
-	create   func(context.Context, *asked) (driver.Ref, error)
+	create   func(context.Context, *asked) (at driver.Ref, made bool, err error)
 	restore  func(ctx context.Context, id, actor, reason string) (bool, error)
 	hasten   func(context.Context, driver.Delivery) (bool, error)
 	abandon  func(ctx context.Context, d driver.Delivery, actor, reason string) error
 	failed   func(context.Context, driver.Delivery) (string, error)
 	auditing *sync.Mutex // one audit at a time
+	acting   *sync.Mutex // one step at a time, where the machine does not see to it that it is made once
 	closed   error       // why it cannot be shown; nil: it can
 }
 
@@ -82,8 +84,19 @@ type asked struct {
 func Of[R any](p Place, m interface{ Core() *fsm.Machine[R] }) Machine {
 	core := m.Core()
 	e := core.Engine()
+	call := func(a *asked) (fsmimpl.Call[R], error) {
+		by := a.caller
+		if e.Schema.RequestID == driver.Never { // the event has it beside
+			by.Labels = maps.Clone(by.Labels)
+			if by.Labels == nil {
+				by.Labels = map[string]string{}
+			}
+			by.Labels[formLabel], by.RequestID = by.RequestID, ""
+		}
+		return e.Descriptor.Named(a.operation, a.id, a.values, by)
+	}
 	c := Machine{
-		place: p, schema: e.Schema, auditing: new(sync.Mutex), table: e.Table, now: e.Now,
+		place: p, schema: e.Schema, auditing: new(sync.Mutex), acting: new(sync.Mutex), table: e.Table, now: e.Now,
 		load: func(row *driver.Row) error { _, err := e.Load(row); return err },
 		audit: func(ctx context.Context) iter.Seq2[audit.Finding, error] {
 			return audit.RunWith(ctx, core, audit.Options[R]{Apart: true})
@@ -91,31 +104,41 @@ func Of[R any](p Place, m interface{ Core() *fsm.Machine[R] }) Machine {
 		health: func() audit.Health { return audit.HealthOf(core) },
 		hasten: e.Hasten, abandon: e.Abandon, failed: e.Failed,
 		named: func(a *asked) error {
-			_, err := e.Descriptor.Named(a.operation, a.id, a.values, a.caller)
+			_, err := call(a)
 			return err
 		},
 		would: func(ctx context.Context, at driver.Ref, a *asked) error {
-			call, err := e.Descriptor.Named(a.operation, "", a.values, a.caller)
+			c, err := call(a)
 			if err != nil {
 				return err
 			}
-			return e.Would(ctx, at, call)
+			return e.Would(ctx, at, c)
 		},
 		apply: func(ctx context.Context, at driver.Ref, a *asked) (driver.Ref, error) {
-			call, err := e.Descriptor.Named(a.operation, "", a.values, a.caller)
+			c, err := call(a)
 			if err != nil {
 				return at, err
 			}
-			out, err := core.Apply(ctx, at, call)
-			return done(out, err)
-		},
-		create: func(ctx context.Context, a *asked) (driver.Ref, error) {
-			call, err := e.Descriptor.Named(a.operation, a.id, a.values, a.caller)
+			out, err := core.Apply(ctx, at, c)
 			if err != nil {
-				return driver.Ref{}, err
+				return at, err
 			}
-			out, err := core.Create(ctx, call)
-			return done(out, err)
+			return out.Ref(), nil
+		},
+		create: func(ctx context.Context, a *asked) (at driver.Ref, made bool, err error) {
+			c, err := call(a)
+			if err != nil {
+				return at, false, err
+			}
+			out, err := core.Create(ctx, c)
+			if err != nil {
+				return at, false, err
+			}
+			made = !out.Replayed
+			for i := range out.Events { // a second click is answered as the first
+				made = made || c.RequestID != "" && out.Events[i].RequestID == c.RequestID
+			}
+			return out.Ref(), made, nil
 		},
 		restore: func(ctx context.Context, id, actor, reason string) (bool, error) {
 			_, repaired, err := audit.Repair(ctx, core, id, actor, reason)
@@ -140,14 +163,6 @@ func Of[R any](p Place, m interface{ Core() *fsm.Machine[R] }) Machine {
 		})
 	}
 	return c
-}
-
-// done returns the record that a call led to.
-func done[R any](out fsm.Outcome[R], err error) (driver.Ref, error) {
-	if err != nil {
-		return driver.Ref{}, err
-	}
-	return out.Ref(), nil
 }
 
 // needs says why an operation cannot be called from a page; empty: it can.

@@ -20,11 +20,16 @@ const (
 )
 
 // work makes the steps of a run, piece by piece, until none is left that nobody works on. An error ends it: the page of the run
-// says so when the lease of its piece is over, and somebody goes on. It outlives the request that began it.
+// says so when the lease of its piece is over, and somebody goes on. It outlives the request that began it. A process works on a
+// run once at a time.
 func (h *Handler) work(m *Machine, id string) {
+	if _, at := h.running.LoadOrStore(id, nil); at {
+		return
+	}
+	defer h.running.Delete(id)
 	w := &worker{h: h, m: m, name: "console-" + driver.NewID(), now: h.o.Runs.Core().Engine().Now}
 	for ctx := context.Background(); ; {
-		list, err := piecesOf(ctx, h.o.Runs, id)
+		list, err := w.pieces(ctx, id)
 		if err != nil {
 			return
 		}
@@ -47,6 +52,13 @@ func (h *Handler) work(m *Machine, id string) {
 	}
 }
 
+// pieces reads the run, within the time that a step has.
+func (w *worker) pieces(ctx context.Context, id string) ([]run.Piece, error) {
+	ctx, cancel := context.WithTimeout(ctx, actTime)
+	defer cancel()
+	return piecesOf(ctx, w.h.o.Runs, id)
+}
+
 // worker works on pieces.
 type worker struct {
 	h    *Handler
@@ -64,6 +76,8 @@ func (w *worker) call() fsm.Call {
 // take takes a piece that waits, or whose process has died.
 func (w *worker) take(ctx context.Context, p *run.Piece) (piece *run.Piece, mine bool, err error) {
 	var out run.Outcome
+	ctx, cancel := context.WithTimeout(ctx, actTime)
+	defer cancel()
 	w.kept = w.now()
 	switch {
 	case p.State == run.StateWaiting:
@@ -103,11 +117,8 @@ func (w *worker) piece(ctx context.Context, p *run.Piece) error {
 			t.Refused[none] = append(t.Refused[none], items[i].ID)
 			continue
 		}
-		if w.now().Sub(w.kept) > workKeep {
-			w.kept = w.now()
-			if _, err := w.h.o.Runs.Keep(ctx, fsm.Ref{ID: p.ID}, run.KeepInput{Lease: w.kept.Add(workLease)}, w.call()); err != nil {
-				return err
-			}
+		if err := w.keep(ctx, p); err != nil {
+			return err
 		}
 		a := &asked{operation: s.name, values: values, caller: fsmimpl.Caller{
 			RequestID: fmt.Sprintf("console-run %s %d.%d", p.Run, p.Number, i), Actor: p.Starter.Or(""), Reason: p.Reason.Or(""),
@@ -126,8 +137,22 @@ func (w *worker) piece(ctx context.Context, p *run.Piece) error {
 	}
 	report, err := fsm.MarshalValue(t)
 	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, actTime)
+		defer cancel()
 		_, err = w.h.o.Runs.Finish(ctx, fsm.Ref{ID: p.ID}, run.FinishInput{Report: report}, w.call())
 	}
+	return err
+}
+
+// keep says from time to time that the worker is alive.
+func (w *worker) keep(ctx context.Context, p *run.Piece) error {
+	if w.now().Sub(w.kept) <= workKeep {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, actTime)
+	defer cancel()
+	w.kept = w.now()
+	_, err := w.h.o.Runs.Keep(ctx, fsm.Ref{ID: p.ID}, run.KeepInput{Lease: w.kept.Add(workLease)}, w.call())
 	return err
 }
 
@@ -151,12 +176,7 @@ func (w *worker) once(ctx context.Context, at driver.Ref, a *asked) (refused str
 	}()
 	ctx, cancel := context.WithTimeout(ctx, actTime)
 	defer cancel()
-	if w.m.schema.RequestID == driver.Never {
-		a.caller.RequestID = ""
-	}
-	if err = w.m.unmoved(ctx, at, a.caller.RequestID); err == nil {
-		_, err = w.m.apply(ctx, at, a)
-	}
+	_, err = w.m.once(ctx, at, a)
 	var r *fsm.Refusal
 	var effect *fsm.EffectError
 	var invalid *fsmimpl.InputError
@@ -166,7 +186,7 @@ func (w *worker) once(ctx context.Context, at driver.Ref, a *asked) (refused str
 	case errors.Is(err, fsm.ErrBusy), errors.Is(err, fsm.ErrFull), errors.Is(err, fsm.ErrAmbiguous),
 		errors.Is(err, fsm.ErrPoisoned), errors.Is(err, fsm.ErrSchemaMismatch): // they say nothing of the record
 		return "", err
-	case errors.Is(err, driver.ErrNotFound): // of unmoved
+	case errors.Is(err, driver.ErrNotFound):
 		return string(fsm.ErrNotFound), nil
 	case errors.As(err, &effect):
 		return "effect " + effect.Effect, nil

@@ -43,7 +43,7 @@ CREATE TABLE IF NOT EXISTS "slip" (
     CONSTRAINT "state is known" CHECK ("state" IN ('open', 'held', 'closed')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "hits is a count" CHECK ("hits" >= 0)
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -101,8 +101,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "slip_events_batch" ON "slip_events" ("request
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "slip_events_purged" ON "slip_events" ("id") WHERE "operation" = '__purge';
--- the log of all records, in its order but for the events of one transaction
-CREATE INDEX IF NOT EXISTS "slip_events_log" ON "slip_events" ("xid");
+-- the log of all records, in its order
+CREATE INDEX IF NOT EXISTS "slip_events_log" ON "slip_events" ("xid", "id", "rev", "n");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "slip_outbox" (
@@ -119,7 +119,7 @@ CREATE TABLE IF NOT EXISTS "slip_outbox" (
     "last_error" text COLLATE "C" NOT NULL,
     PRIMARY KEY ("id", "rev", "n"),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
 -- What is due of an effect: what was not tried yet, and what was
 DROP INDEX IF EXISTS "slip_outbox_due";
 CREATE INDEX IF NOT EXISTS "slip_outbox_fresh" ON "slip_outbox" ("effect", "due", "id", "rev", "n") WHERE "attempts" = 0;
@@ -134,7 +134,7 @@ CREATE TABLE IF NOT EXISTS "slip_groups" (
     "key" text COLLATE "C" NOT NULL,
     "number" bigint NOT NULL,
     PRIMARY KEY ("name", "key")
-);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- Rules across records: a record in which one of the fields is absent never
 -- collides.

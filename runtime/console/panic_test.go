@@ -17,7 +17,7 @@ import (
 )
 
 // A program's effect that panics in a run ends neither the program nor the run.
-func TestPanicInARunReview(t *testing.T) {
+func TestPanicInARun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store, schema := inMemory(t), storetest.Schema()

@@ -24,7 +24,7 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/console"
-	"github.com/fsmgen/fsmgen/runtime/console/internal/slip/slip"
+	"github.com/fsmgen/fsmgen/runtime/console/internal/slip"
 	"github.com/fsmgen/fsmgen/runtime/console/run"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmcases"
@@ -34,7 +34,7 @@ import (
 )
 
 // A filter that has an actor or a label beside a text to find, or an order by id, is applied whole or refused.
-func TestManyWholeFilterReview(t *testing.T) {
+func TestManyWholeFilter(t *testing.T) {
 	t.Parallel()
 	_, m, h := many(t, 5)
 	if _, err := m.Place(t.Context(), "o9999", order.PlaceInput{Customer: "x@example.org", Total: 1}, fsm.Call{RequestID: "x", Actor: "eve"}); err != nil {
@@ -106,7 +106,7 @@ func slipLog(t *testing.T, m *slip.Machine, id string) (ops []string) {
 }
 
 // The pages of a list that a value finds, which is unique in some states only, have an end.
-func TestFoundListEndsReview(t *testing.T) {
+func TestFoundListEnds(t *testing.T) {
 	t.Parallel()
 	m := slips(t, inMemory(t), nil)
 	for i := range 60 {
@@ -141,7 +141,7 @@ func TestFoundListEndsReview(t *testing.T) {
 }
 
 // A record that is gone since it was counted does not hold a run up.
-func TestRunOfAPurgedRecordReview(t *testing.T) {
+func TestRunOfAPurgedRecord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := slips(t, inMemory(t), nil)
@@ -167,7 +167,7 @@ func TestRunOfAPurgedRecordReview(t *testing.T) {
 }
 
 // A form that is sent once more with other inputs does not say that nothing was done.
-func TestEditedAfterALostAnswerReview(t *testing.T) {
+func TestEditedAfterALostAnswer(t *testing.T) {
 	t.Parallel()
 	m := shop(t, nil)
 	h := desk(t, console.Of(console.Place{Name: "here"}, m))
@@ -188,7 +188,7 @@ func TestEditedAfterALostAnswerReview(t *testing.T) {
 }
 
 // Of a machine without request ids, too, a form that is sent twice makes one record, and one event.
-func TestOnceWithoutRequestIDsReview(t *testing.T) {
+func TestOnceWithoutRequestIDs(t *testing.T) {
 	t.Parallel()
 	m := slips(t, inMemory(t), nil)
 	h := slipDesk(t, m)
@@ -203,7 +203,7 @@ func TestOnceWithoutRequestIDsReview(t *testing.T) {
 }
 
 // Of a machine without request ids, too, a form that is sent twice makes one event where it is recorded only.
-func TestNotedOnceWithoutRequestIDsReview(t *testing.T) {
+func TestNotedOnceWithoutRequestIDs(t *testing.T) {
 	t.Parallel()
 	m := slips(t, inMemory(t), nil)
 	h := slipDesk(t, m)
@@ -220,7 +220,7 @@ func TestNotedOnceWithoutRequestIDsReview(t *testing.T) {
 }
 
 // A length of time that no Duration holds is refused.
-func TestLongLengthReview(t *testing.T) {
+func TestLongLength(t *testing.T) {
 	t.Parallel()
 	m := slips(t, inMemory(t), nil)
 	h := slipDesk(t, m)
@@ -235,7 +235,7 @@ func TestLongLengthReview(t *testing.T) {
 }
 
 // Who may give up what has a step for that may not drop what has none.
-func TestGiveUpOfOneNameReview(t *testing.T) {
+func TestGiveUpOfOneName(t *testing.T) {
 	t.Parallel()
 	m := slips(t, inMemory(t), errors.New("away"))
 	make1(t, m, "a")
@@ -261,7 +261,7 @@ func TestGiveUpOfOneNameReview(t *testing.T) {
 }
 
 // What moved on waits for no step any more: giving it up is dropping it.
-func TestGiveUpOfWhatMovedOnReview(t *testing.T) {
+func TestGiveUpOfWhatMovedOn(t *testing.T) {
 	t.Parallel()
 	m := slips(t, inMemory(t), errors.New("away"))
 	make1(t, m, "a")
@@ -284,7 +284,7 @@ func TestGiveUpOfWhatMovedOnReview(t *testing.T) {
 }
 
 // Ids of the longest size with characters that JSON writes long, or a long reason, do not hold a run up.
-func TestLongIDsReview(t *testing.T) {
+func TestLongIDs(t *testing.T) {
 	t.Parallel()
 	for _, c := range []string{"a", "<", "\u2028", "\"", "\U0001F600"} {
 		for _, reason := range []int{1, 4000, 60_000} {
@@ -322,7 +322,7 @@ func TestLongIDsReview(t *testing.T) {
 }
 
 // A run whose operation is gone, or takes other inputs now, can be stopped, and ends.
-func TestRunOfWhatIsGoneReview(t *testing.T) {
+func TestRunOfWhatIsGone(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"gone", "pay"} {
 		t.Run(op, func(t *testing.T) {
@@ -361,7 +361,7 @@ func TestRunOfWhatIsGoneReview(t *testing.T) {
 }
 
 // A store that failed is no refusal of a record: the run goes on later.
-func TestRunOverAPoisonedStoreReview(t *testing.T) {
+func TestRunOverAPoisonedStore(t *testing.T) {
 	t.Parallel()
 	for _, code := range []fsm.Code{fsm.ErrPoisoned, fsm.ErrSchemaMismatch} {
 		synctest.Test(t, func(t *testing.T) {
@@ -384,7 +384,7 @@ func TestRunOverAPoisonedStoreReview(t *testing.T) {
 }
 
 // A multipart form is looked at as every form is.
-func TestMultipartReview(t *testing.T) {
+func TestMultipart(t *testing.T) {
 	t.Parallel()
 	m := shop(t, nil)
 	h := desk(t, console.Of(console.Place{Name: "here"}, m))
@@ -405,7 +405,7 @@ func TestMultipartReview(t *testing.T) {
 }
 
 // A filter that no run holds is refused in words.
-func TestLongFilterReview(t *testing.T) {
+func TestLongFilter(t *testing.T) {
 	t.Parallel()
 	_, _, h := many(t, 3)
 	w := send(t, h[0], "/here/order/many", url.Values{"op": {"cancel"}, "filter": {"x=" + strings.Repeat("a", 300_000)}})
@@ -415,7 +415,7 @@ func TestLongFilterReview(t *testing.T) {
 }
 
 // Ten thousand records are one run.
-func TestManyMostReview(t *testing.T) {
+func TestManyMost(t *testing.T) {
 	t.Parallel()
 	_, _, h := many(t, 10_000)
 	at := time.Now()
@@ -431,7 +431,7 @@ func TestManyMostReview(t *testing.T) {
 }
 
 // The events that somebody made by hand leave a sound log in each store.
-func TestAbandonInStoresReview(t *testing.T) {
+func TestAbandonInStores(t *testing.T) {
 	t.Parallel()
 	stores := map[string]func(t *testing.T) fsm.Store{
 		"sqlite": func(t *testing.T) fsm.Store {
@@ -531,7 +531,7 @@ func TestAbandonInStoresReview(t *testing.T) {
 }
 
 // A run over a machine without request ids that is killed tells what it did.
-func TestKilledWithoutRequestIDsReview(t *testing.T) {
+func TestKilledWithoutRequestIDs(t *testing.T) {
 	t.Parallel()
 	for _, state := range []string{"open", "closed"} {
 		t.Run(state, func(t *testing.T) {
@@ -587,7 +587,7 @@ func TestKilledWithoutRequestIDsReview(t *testing.T) {
 }
 
 // Who has no name makes no event: it would say nobody.
-func TestNoNameReview(t *testing.T) {
+func TestNoName(t *testing.T) {
 	t.Parallel()
 	m := shop(t, nil)
 	h := handler(t, console.Options{
@@ -601,7 +601,7 @@ func TestNoNameReview(t *testing.T) {
 }
 
 // A second click on "Give it up" is answered as the first.
-func TestGiveUpTwiceReview(t *testing.T) {
+func TestGiveUpTwice(t *testing.T) {
 	t.Parallel()
 	m := slips(t, inMemory(t), errors.New("away"))
 	make1(t, m, "a")
@@ -630,7 +630,7 @@ func TestGiveUpTwiceReview(t *testing.T) {
 }
 
 // Who gave up, and why, is not shown where actors and reasons are not.
-func TestGiveUpIsHiddenReview(t *testing.T) {
+func TestGiveUpIsHidden(t *testing.T) {
 	t.Parallel()
 	m := slips(t, inMemory(t), errors.New("away"))
 	make1(t, m, "a")
@@ -660,7 +660,7 @@ func TestGiveUpIsHiddenReview(t *testing.T) {
 }
 
 // An answer that is lost is not told as a refusal.
-func TestLostAnswersReview(t *testing.T) {
+func TestLostAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := inMemory(t)
