@@ -152,7 +152,7 @@ const blur = 10 * time.Second
 // behind reports whether what was committed after the transaction began can be
 // before what it writes. A statement that is a transaction of its own needs no
 // such care: who made it knew the record as it was before the statement began, and an event
-// alone waits for the batches that are on their way (see record_n). One order is open: a
+// alone waits for the batches that are on their way (see await_batches). One order is open: a
 // transaction whose snapshot is older than an event alone, and which moves that record after
 // others, does not see the event. It may be a strict one, or one of the caller's above read committed.
 func (x *txn) behind() bool { return x.adopted || !x.mode.strict }

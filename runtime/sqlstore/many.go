@@ -61,7 +61,11 @@ func (x *txn) writeSome(ws []*driver.Write) error {
 		return err
 	}
 	x.last, x.kept, x.ran = ws[0], nil, true
-	written, err := x.t.writeMany(x.ctx, x.q, ws, x.behind())
+	var after any // of a strict transaction
+	if x.behind() {
+		after = true
+	}
+	written, err := x.t.writeMany(x.ctx, x.q, ws, after)
 	switch {
 	case err == nil && len(written) == len(ws):
 		x.changed = true

@@ -37,6 +37,11 @@ func TestManyWritesAreOneStatement(t *testing.T) {
 	if plain, args := x.t.writing(false, ws...); args[0] != false || plain != text {
 		t.Errorf("%v, want nothing of the transaction", args)
 	}
+	strict, asked := scriptedTx(t, Postgres(), mode{strict: true})
+	asked.rows = []string{"a", "b", "c"}
+	if err := strict.WriteMany(ws); err != nil || len(asked.given) == 0 || asked.given[0] != nil {
+		t.Errorf("%v, %v: a strict transaction says that its batch is on its way", err, asked.given)
+	}
 	s.rows = []string{"a", "b", "c"}
 	if err := x.WriteMany(ws); err != nil || !x.changed || !x.ran || x.last != ws[0] {
 		t.Errorf("got %v, changed: %t, ran: %t, last: %v", err, x.changed, x.ran, x.last)

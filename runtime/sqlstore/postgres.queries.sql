@@ -60,9 +60,11 @@ CASE WHEN $1 THEN greatest(pg_current_xact_id(), (SELECT e."xid" FROM {M_events}
 
 -- part: many_unlocked
 -- A batch passes over records that another transaction has locked: they go alone, and wait while they hold nothing.
--- Before its first record, with which it gets its number, it says that it is on its way: see record_n. Where it may not, all go alone.
+-- Before its first record, with which it gets its number, it says that it is on its way: see await_batches. It holds nothing yet, so nobody
+-- waits for it meanwhile. Within a transaction ($1 is true, or NULL of a strict one) it says nothing: that has its records before.
 MATERIALIZED (SELECT i.* FROM {many} AS i JOIN {M} AS r ON r."id" = i."id" AND r."rev" = i."rev"
-	WHERE (SELECT CASE WHEN $1 THEN true ELSE pg_try_advisory_xact_lock_shared({batches}) END) FOR NO KEY UPDATE OF r SKIP LOCKED)
+	WHERE (SELECT CASE WHEN $1 IS NOT FALSE THEN true ELSE pg_advisory_xact_lock_shared({batches}) IS NOT NULL END)
+	FOR NO KEY UPDATE OF r SKIP LOCKED)
 
 -- part: batches
 hashtextextended(concat_ws(' ', {M_text}::regclass::oid, 'batches'), 0)
@@ -161,12 +163,21 @@ SELECT {event} FROM {M_events} WHERE "id" = $1 AND "request_id" = $2 ORDER BY "r
 -- The events of a call on many records.
 SELECT {event} FROM {M_events} WHERE "request_id" = $1 AND "request_n" >= 0 ORDER BY "request_n"
 
+-- name: await_batches
+-- Before an event alone, and under its row's lock, the batches that are on their way are waited for. One of them could have an older
+-- number, and come to the record after this transaction: it would not see the event, and its own would stand before it. One that begins
+-- later has a higher number. The error takes the lock back at once. A lock of the session would stay where the wait for it ends by a
+-- timeout at the moment at which it is granted.
+DO $await$ BEGIN
+	PERFORM pg_advisory_xact_lock({batches});
+	RAISE SQLSTATE 'FS000';
+EXCEPTION WHEN SQLSTATE 'FS000' THEN NULL;
+END $await$
+
 -- name: record_n
 -- $1 id, $2 rev, $3 state: the number of the next recorded event; no row where the record is elsewhere.
--- The batches that are on their way are waited for. One of them could have an older number, and come to the record after this
--- transaction: it would not see the event, and its own would stand before it. One that begins later has a higher number.
 SELECT (SELECT coalesce(max(e."n"), 0) + 1 FROM {M_events} AS e WHERE e."id" = $1 AND e."rev" = $2)
-FROM (SELECT pg_advisory_lock({batches}), pg_advisory_unlock({batches}) OFFSET 0) AS b, {M} WHERE "id" = $1 AND "rev" = $2 AND "state" = $3
+FROM {M} WHERE "id" = $1 AND "rev" = $2 AND "state" = $3
 
 ------------------------------------------------------------------------------------------------
 -- Why a write did nothing

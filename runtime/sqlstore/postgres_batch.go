@@ -74,7 +74,7 @@ func (t *table) commitMany(ctx context.Context, on *session, batch []*job) (map[
 }
 
 // writeMany writes what can be written of the same kind and returns the ids.
-func (t *table) writeMany(ctx context.Context, on querier, writes []*driver.Write, after bool) (map[string]bool, error) {
+func (t *table) writeMany(ctx context.Context, on querier, writes []*driver.Write, after any) (map[string]bool, error) {
 	text, args := t.writing(after, writes...)
 	written := make(map[string]bool, len(writes))
 	var err error

@@ -282,6 +282,9 @@ func (x *txn) record(w *driver.Write) error {
 		if _, err := x.hold(id); err != nil && !errors.Is(err, driver.ErrNotFound) {
 			return err
 		}
+		if _, err := x.q.exec(x.ctx, x.t.text("await_batches")); err != nil {
+			return x.fail(err)
+		}
 	}
 	n, held, err := x.integer(x.t.text("record_n"), id, rev, w.PrevState)
 	if err != nil {

@@ -32,6 +32,7 @@ type script struct {
 	spoilt  error            // of reading a row
 	numbers map[string]int64 // what the queries of one number find
 	words   map[string]string
+	given   []any // to the last query
 }
 
 func (s *script) answer(text string) error {
@@ -43,7 +44,8 @@ func (s *script) exec(_ context.Context, text string, _ ...any) (sql.Result, err
 	return sqldriver.RowsAffected(s.changed), s.answer(text)
 }
 
-func (s *script) query(_ context.Context, each func(Rows) error, text string, _ ...any) error {
+func (s *script) query(_ context.Context, each func(Rows) error, text string, args ...any) error {
+	s.given = args
 	if err := s.answer(text); err != nil {
 		return err
 	}
@@ -369,13 +371,13 @@ func TestRecordedCallLocksItsRecord(t *testing.T) {
 	if err := x.Write(w); err != nil || w.Event.N != 5 {
 		t.Errorf("got %v and the number %d, want 5", err, w.Event.N)
 	}
-	s.want(t, x.t.text("row_locked"), x.t.text("record_n"), insert)
+	s.want(t, x.t.text("row_locked"), x.t.text("await_batches"), x.t.text("record_n"), insert)
 	x, s, w = begin() // where nobody is
 	s.words = map[string]string{x.t.text("explain_write"): "moved"}
 	if err := x.Write(w); !errors.Is(err, driver.ErrMoved) {
 		t.Errorf("got %v, want ErrMoved", err)
 	}
-	s.want(t, x.t.text("row_locked"), x.t.text("record_n"), x.t.text("explain_write"))
+	s.want(t, x.t.text("row_locked"), x.t.text("await_batches"), x.t.text("record_n"), x.t.text("explain_write"))
 	x, s, w = begin()
 	s.refuse[x.t.text("row_locked")] = deadlock
 	if err := x.Write(w); !errors.Is(err, fsm.ErrBusy) {

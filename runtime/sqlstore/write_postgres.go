@@ -160,8 +160,8 @@ func (t *table) finishText(name string, cells []cell, made map[string]string) *w
 
 // writing returns the statement of writes, which are all creations or all moves, and its arguments.
 // That of one counts what it wrote, that of several gives the ids. after says that its events
-// must stand behind those of their records.
-func (t *table) writing(after bool, writes ...*driver.Write) (string, []any) {
+// must stand behind those of their records; nil: of a strict transaction, which says nothing of its batch.
+func (t *table) writing(after any, writes ...*driver.Write) (string, []any) {
 	many, create := len(writes) > 1, writes[0].Prev.Rev == 0
 	if many { // rows and places are passed over; ids are waited for, in one order for all batches
 		writes = slices.Clone(writes)
@@ -188,7 +188,7 @@ func (t *table) writing(after bool, writes ...*driver.Write) (string, []any) {
 }
 
 // batch returns the arguments for several.
-func (x *writeText) batch(after bool, ws []*driver.Write) []any {
+func (x *writeText) batch(after any, ws []*driver.Write) []any {
 	var a arrays
 	a.Grow(int(x.size.Load()) * len(ws))
 	args := make([]any, 1, len(x.cells)+2)

@@ -216,7 +216,8 @@ RETURNING "id";
 -- its event. Of a record that is elsewhere nothing is returned. There is one text for each operation; one for what
 -- any operation may change; and one for a batch of any operations. The last two have a bit for each column in "changed".
 WITH /* lifecycle: move_many */ i AS MATERIALIZED (SELECT i.* FROM (SELECT * FROM unnest($2::text::text[], $3::text::bigint[], $4::text::timestamptz[], $5::text::bigint[], $6::text::text[], $7::text::text[], $8::text::text[], $9::text::text[], $10::text::timestamptz[], $11::text::text[], $12::text::text[], $13::text::text[], $14::text::bigint[], $15::text::text[], $16::text::json[], $17::text::json[], $18::text::json[], $19::text::json[], $20::text::bigint[], $21::text::text[], $22::text::text[], $23::text::bigint[], $24::text::bigint[], $25::text::text[], $26::text::json[], $27::text::text[], $28::text::timestamptz[], $29::text::json[], $30::text::json[], $31::text::timestamptz[], $32::text::bigint[]) AS i("id", "rev", "updated_at", "was", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "checksum", "changed", "v_dedupe_key", "v_payload", "v_owner", "v_lease", "v_result", "v_error", "v_queued_at", "v_attempt") LIMIT $33::bigint) AS i JOIN "lifecycle" AS r ON r."id" = i."id" AND r."rev" = i."rev"
-	WHERE (SELECT CASE WHEN $1 THEN true ELSE pg_try_advisory_xact_lock_shared(hashtextextended(concat_ws(' ', '"lifecycle"'::regclass::oid, 'batches'), 0)) END) FOR NO KEY UPDATE OF r SKIP LOCKED),
+	WHERE (SELECT CASE WHEN $1 IS NOT FALSE THEN true ELSE pg_advisory_xact_lock_shared(hashtextextended(concat_ws(' ', '"lifecycle"'::regclass::oid, 'batches'), 0)) IS NOT NULL END)
+	FOR NO KEY UPDATE OF r SKIP LOCKED),
 w AS (
 	UPDATE "lifecycle" AS r SET "rev" = r."rev" + 1, "updated_at" = i."updated_at", "state" = i."to_state", "dedupe_key" = CASE WHEN i."changed" & 1 <> 0 THEN i."v_dedupe_key" ELSE r."dedupe_key" END, "payload" = CASE WHEN i."changed" & 2 <> 0 THEN i."v_payload" ELSE r."payload" END, "owner" = CASE WHEN i."changed" & 4 <> 0 THEN i."v_owner" ELSE r."owner" END, "lease" = CASE WHEN i."changed" & 8 <> 0 THEN i."v_lease" ELSE r."lease" END, "result" = CASE WHEN i."changed" & 16 <> 0 THEN i."v_result" ELSE r."result" END, "error" = CASE WHEN i."changed" & 32 <> 0 THEN i."v_error" ELSE r."error" END, "queued_at" = CASE WHEN i."changed" & 64 <> 0 THEN i."v_queued_at" ELSE r."queued_at" END, "attempt" = CASE WHEN i."changed" & 128 <> 0 THEN i."v_attempt" ELSE r."attempt" END, "_open" = i."to_state" IN ('queued', 'claimed', 'running', 'stalled'), "_in_queued_or_stalled" = i."to_state" IN ('queued', 'stalled'), "_in_claimed_or_running" = i."to_state" IN ('claimed', 'running'), "_minute_lease" = date_trunc('minute', CASE WHEN i."changed" & 8 <> 0 THEN i."v_lease" ELSE r."lease" END),
 		"_chain" = (CASE WHEN r."_chain" <> 0 THEN r."_chain" ELSE coalesce((SELECT p."chain" FROM "lifecycle_events" AS p
@@ -280,12 +281,21 @@ SELECT /* lifecycle: request */ "id", "rev", "n", "operation", "name", "from_sta
 SELECT /* lifecycle: request_of_machine */ "id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_id", "request_n",
 "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "checksum", "chain" FROM "lifecycle_events" WHERE "request_id" = $1 AND "request_n" >= 0 ORDER BY "request_n";
 
+-- name: await_batches
+-- Before an event alone, and under its row's lock, the batches that are on their way are waited for. One of them could have an older
+-- number, and come to the record after this transaction: it would not see the event, and its own would stand before it. One that begins
+-- later has a higher number. The error takes the lock back at once. A lock of the session would stay where the wait for it ends by a
+-- timeout at the moment at which it is granted.
+DO /* lifecycle: await_batches */ $await$ BEGIN
+	PERFORM pg_advisory_xact_lock(hashtextextended(concat_ws(' ', '"lifecycle"'::regclass::oid, 'batches'), 0));
+	RAISE SQLSTATE 'FS000';
+EXCEPTION WHEN SQLSTATE 'FS000' THEN NULL;
+END $await$;
+
 -- name: record_n
 -- $1 id, $2 rev, $3 state: the number of the next recorded event; no row where the record is elsewhere.
--- The batches that are on their way are waited for. One of them could have an older number, and come to the record after this
--- transaction: it would not see the event, and its own would stand before it. One that begins later has a higher number.
 SELECT /* lifecycle: record_n */ (SELECT coalesce(max(e."n"), 0) + 1 FROM "lifecycle_events" AS e WHERE e."id" = $1 AND e."rev" = $2)
-FROM (SELECT pg_advisory_lock(hashtextextended(concat_ws(' ', '"lifecycle"'::regclass::oid, 'batches'), 0)), pg_advisory_unlock(hashtextextended(concat_ws(' ', '"lifecycle"'::regclass::oid, 'batches'), 0)) OFFSET 0) AS b, "lifecycle" WHERE "id" = $1 AND "rev" = $2 AND "state" = $3;
+FROM "lifecycle" WHERE "id" = $1 AND "rev" = $2 AND "state" = $3;
 
 -- name: explain_write
 -- The first cause, in the order in which a caller must hear of them: a known request first, for its answer is the first
