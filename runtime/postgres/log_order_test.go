@@ -1,0 +1,65 @@
+package postgres_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
+	"github.com/fsmgen/fsmgen/internal/lab/storetest"
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+	"github.com/fsmgen/fsmgen/runtime/postgres"
+)
+
+// Batches of moves and events alone, of several programs and of the same records, come into the log of all
+// records in the order of each record, and none is missing.
+func TestTheLogHasTheOrderOfEachRecord(t *testing.T) {
+	t.Parallel()
+	const programs, writers, records, calls = 2, 32, 128, 200
+	dsn := pgtest.DSN(t)
+	ms := make([]machine, programs)
+	for i := range ms {
+		ms[i], _ = parcels(t, dsn, postgres.WithMaxSessions(writers/2))
+	}
+	made := make([]fsmimpl.Call[storetest.Parcel], records)
+	for i := range made {
+		made[i] = storetest.Register(storetest.Meta{}, storetest.RegisterInput{ID: fmt.Sprintf("p%03d", i), Lane: "a"})
+	}
+	if _, err := ms[0].CreateMany(t.Context(), made); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for w := range programs * writers {
+		m, random := ms[w%programs], rand.New(rand.NewPCG(1, uint64(w)))
+		all.Go(func() {
+			for range calls {
+				call := storetest.Annotate(storetest.Meta{}, fsm.Optional[fsm.JSON]{}, fsm.Optional[string]{}, fsm.Some(true))
+				if random.IntN(10) < 3 {
+					call = storetest.Verify(storetest.Meta{}, -1, 0)
+				}
+				if _, err := m.Apply(t.Context(), fsm.Ref{ID: fmt.Sprintf("p%03d", random.IntN(records))}, call); err != nil {
+					t.Errorf("writer %d: %v", w, err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	type place struct{ rev, n int64 }
+	last, events := map[string]place{}, 0
+	for e, err := range ms[0].Log(t.Context(), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l := last[e.ID]; e.Rev < l.rev || e.Rev == l.rev && e.N <= l.n {
+			t.Errorf("%s: %d.%d comes behind %d.%d", e.ID, e.Rev, e.N, l.rev, l.n)
+		}
+		last[e.ID] = place{e.Rev, e.N}
+		events++
+	}
+	if want := records + programs*writers*calls; events != want {
+		t.Errorf("the log has %d events, want %d", events, want)
+	}
+}
