@@ -111,6 +111,6 @@ func TestBytesOnDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Log(parts)
-		judge(t, db, 520, `pg_total_relation_size('lifecycle_events')`)
+		judge(t, db, 580, `pg_total_relation_size('lifecycle_events')`)
 	})
 }
