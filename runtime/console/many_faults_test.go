@@ -45,7 +45,7 @@ func TestManyWholeFilter(t *testing.T) {
 		if w.Code == http.StatusSeeOther {
 			_, body := get(t, h[0], "/here/order/"+w.Header().Get("Location"))
 			if !strings.Contains(body, "of 1 records") {
-				t.Errorf("%s notes %s", filter, body[strings.Index(body, "<b>cancel"):][:100])
+				t.Errorf("%s notes %s", filter, behind(body, "<b>cancel"))
 			}
 		}
 		code, body := get(t, h[0], "/here/order/records?"+filter)
@@ -161,7 +161,7 @@ func TestRunOfAPurgedRecord(t *testing.T) {
 		send(t, h, "/here/slip/run", filled(t, h, page, "reason", "x"))
 		time.Sleep(3 * time.Minute)
 		if _, body := get(t, h, page); !strings.Contains(body, "It has ended") {
-			t.Errorf("the run: %s", body[strings.Index(body, "<main"):])
+			t.Errorf("the run: %s", behind(body, "<main"))
 		}
 	})
 }
@@ -175,14 +175,14 @@ func TestEditedAfterALostAnswer(t *testing.T) {
 	send(t, h, "/here/order/do", pay)
 	pay.Set("in.tip", "8")
 	if w := send(t, h, "/here/order/do", pay); strings.Contains(w.Body.String(), "nothing was done") {
-		t.Errorf("do is answered %d: %s", w.Code, w.Body.String()[strings.Index(w.Body.String(), "<main"):][:600])
+		t.Errorf("do is answered %d: %s", w.Code, behind(w.Body.String(), "<main"))
 	}
 	for _, id := range []string{"", "o2"} {
 		place := filled(t, h, "/here/order/create?op=place", "in.customer", "eve@example.org", "in.total", "5", "id", id)
 		send(t, h, "/here/order/create", place)
 		place.Set("in.total", "6")
 		if w := send(t, h, "/here/order/create", place); strings.Contains(w.Body.String(), "nothing was done") {
-			t.Errorf("create is answered %d: %s", w.Code, w.Body.String()[strings.Index(w.Body.String(), "<main"):][:600])
+			t.Errorf("create is answered %d: %s", w.Code, behind(w.Body.String(), "<main"))
 		}
 	}
 }
@@ -303,13 +303,13 @@ func TestLongIDs(t *testing.T) {
 					}
 					w := send(t, h[0], "/here/order/many", url.Values{"op": {"refund"}, "filter": {"state=placed&order=id"}})
 					if w.Code != http.StatusSeeOther {
-						t.Fatalf("many is answered %d: %s", w.Code, w.Body.String()[strings.Index(w.Body.String(), "<main"):])
+						t.Fatalf("many is answered %d: %s", w.Code, behind(w.Body.String(), "<main"))
 					}
 					page := "/here/order/" + w.Header().Get("Location")
 					w = send(t, h[0], "/here/order/run", filled(t, h[0], page, "in.amount", "3", "reason", strings.Repeat("x", reason), "sure", "yes"))
 					time.Sleep(3 * time.Minute)
 					if w.Code != http.StatusSeeOther {
-						t.Logf("refused: %.300s", w.Body.String()[strings.Index(w.Body.String(), "Nothing was begun"):])
+						t.Logf("refused: %.300s", behind(w.Body.String(), "Nothing was begun"))
 						return
 					}
 					if _, body := get(t, h[0], page); !strings.Contains(body, "It has ended") {
@@ -410,7 +410,7 @@ func TestLongFilter(t *testing.T) {
 	_, _, h := many(t, 3)
 	w := send(t, h[0], "/here/order/many", url.Values{"op": {"cancel"}, "filter": {"x=" + strings.Repeat("a", 300_000)}})
 	if w.Code >= 500 {
-		t.Errorf("it is answered %d: %s", w.Code, w.Body.String()[strings.Index(w.Body.String(), "<main"):])
+		t.Errorf("it is answered %d: %s", w.Code, behind(w.Body.String(), "<main"))
 	}
 }
 
@@ -725,3 +725,9 @@ func (t *lossyTable) View(ctx context.Context, f func(driver.Reader) error) erro
 }
 
 var gone atomic.Bool // since an answer was lost
+
+// behind is what a page says behind a text.
+func behind(body, text string) string {
+	_, rest, _ := strings.Cut(body, text)
+	return rest[:min(len(rest), 600)]
+}

@@ -84,7 +84,7 @@ func serve(ctx context.Context, path, address string) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("http://%s/ops/\n", l.Addr())
+	fmt.Fprintf(os.Stdout, "http://%s/ops/\n", l.Addr())
 	s := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
 	context.AfterFunc(ctx, func() { _ = s.Close() })
 	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
