@@ -106,7 +106,8 @@ func (c *ctl) topOnce(ctx context.Context, db *live.DB, asJSON bool) error {
 func (c *ctl) topUntil(ctx context.Context, db *live.DB, every time.Duration) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	keys, newline := false, "\n"
+	keys, newline, restore := false, "\n", func() {}
+	defer func() { restore() }()
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for first := true; ; first = false {
@@ -124,7 +125,7 @@ func (c *ctl) topUntil(ctx context.Context, db *live.DB, every time.Duration) er
 		}
 		if in, ok := c.In.(*os.File); ok && !keys && term.IsTerminal(int(in.Fd())) {
 			if before, err := term.MakeRaw(int(in.Fd())); err == nil {
-				defer func() { _ = term.Restore(int(in.Fd()), before) }()
+				restore = func() { _ = term.Restore(int(in.Fd()), before) }
 				keys, newline = true, "\r\n" // nobody else returns the carriage now
 			}
 		}
