@@ -47,8 +47,6 @@ func ExampleMeasure() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer stop()
-
 	for _, id := range []string{"job-1", "job-2"} {
 		if _, err := jobs.Enqueue(ctx, id, lifecycle.EnqueueInput{}, fsm.Call{RequestID: id}); err != nil {
 			log.Fatal(err)
@@ -70,6 +68,7 @@ func ExampleMeasure() {
 			}
 		}
 	}
+	stop()
 	// Output:
 	// fsm_oldest_age_seconds{fsm_machine="lifecycle",fsm_state="claimed"} 90
 	// fsm_oldest_age_seconds{fsm_machine="lifecycle",fsm_state="queued"} 150
