@@ -49,3 +49,18 @@ func TestEmptiedSet(t *testing.T) {
 		t.Errorf("found %q", got)
 	}
 }
+
+// What somebody did by hand is recorded, and no operation is asked for it.
+func TestGivenUpByHand(t *testing.T) {
+	t.Parallel()
+	m := parse(t, "cellar.yaml", cellar)
+	made := `{"id":"a","rev":1,"operation":"make","to":"open","at":"2026-01-01T00:00:00Z","inputs":{},"changes":{}}`
+	note := `{"id":"a","rev":1,"n":1,"operation":"__giveup","from":"open","to":"open","at":"2026-01-01T00:01:00Z","actor":"ann",` +
+		`"reason":"it is late","inputs":{"effect":"post","attempts":2},"changes":{}}`
+	if got := check(t, m, made, note); got != nil {
+		t.Errorf("found %q", got)
+	}
+	if got := check(t, m, made, strings.ReplaceAll(note, "open", "shut")); len(got) != 1 || !strings.Contains(got[0], "recorded in state") {
+		t.Errorf("of another state: %q", got)
+	}
+}

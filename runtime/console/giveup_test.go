@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -185,17 +184,6 @@ func TestGiveUpTwice(t *testing.T) {
 			t.Errorf("click %d is answered %d: %s", i+1, w.Code, slipLog(t, m, "a"))
 		}
 	}
-	f, err := os.Create(filepath.Join(os.TempDir(), "slip_review.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for e, err := range m.Log(t.Context(), "") {
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = json.NewEncoder(f).Encode(e.Event)
-	}
-	_ = f.Close()
 }
 
 // Who gave up, and why, is not shown where actors and reasons are not.
