@@ -158,9 +158,10 @@ func TestValues(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.FixedZone("x", 3600))
 	got := fsmimpl.Values("owner", fsm.Some("ben"), "actor", "ann", "lease", fsm.Some(at), "now", at,
 		"due", fsm.Optional[time.Time]{}, "nick", fsm.Optional[string]{}, "n", int64(-7), "mark", true,
+		"most", 2, "cap", fsm.Some(int64(3)), "none", fsm.Optional[int64]{}, "is", fsm.Some(true), "not", fsm.Optional[bool]{},
 		"ascii", strings.Repeat("a", 80), "note", strings.Repeat("é", 100))
 	want := "owner ben, actor ann, lease 2026-01-02T02:04:05.000006Z, now 2026-01-02T02:04:05.000006Z, due absent, " +
-		"nick absent, n -7, mark true, ascii " + strings.Repeat("a", 80) + ", note " + strings.Repeat("é", 80) + "…"
+		"nick absent, n -7, mark true, most 2, cap 3, none absent, is true, not absent, ascii " + strings.Repeat("a", 80) + ", note " + strings.Repeat("é", 80) + "…"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

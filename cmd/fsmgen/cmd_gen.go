@@ -18,7 +18,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/gen"
 	"github.com/fsmgen/fsmgen/internal/cli"
-	"github.com/fsmgen/fsmgen/internal/diff"
+	"github.com/fsmgen/fsmgen/internal/migration"
 	"github.com/fsmgen/fsmgen/internal/validate"
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -304,7 +304,7 @@ func (c *tool) beside(next *cli.Source, name string) ([]gen.SpecID, error) {
 	case old.Machine.Hash == next.Machine.Hash:
 		return nil, nil
 	}
-	if why := diff.Machines(old.Machine, next.Machine).Beside(); len(why) > 0 {
+	if why := migration.Beside(old.Machine, next.Machine); len(why) > 0 {
 		return nil, cli.Usagef("%s cannot be open beside %s, so stop its programs before the migration and leave --beside out:\n  %s",
 			old.Name, next.Name, strings.Join(why, "\n  "))
 	}

@@ -141,7 +141,7 @@ func oldProgramsGoOn(t *testing.T, indexes int, extend func(r *rand.Rand) func(w
 				}
 				second := first.evolve()
 				old, next := parse(t, "old.yaml", first.yaml()), parse(t, "new.yaml", second.yaml())
-				if len(diff.Machines(old, next).Beside()) > 0 {
+				if len(migration.Beside(old, next)) > 0 {
 					continue
 				}
 				m, err := migration.New(old, next, dialect, "full")

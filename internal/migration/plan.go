@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fsmgen/fsmgen/internal/diff"
 	"github.com/fsmgen/fsmgen/runtime/evolve"
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -57,7 +56,7 @@ func New(old, next *spec.Machine, dialect, enforce string, others ...Object) (*M
 		return nil, err
 	}
 	p.look()
-	p.alone = diff.Machines(old, next).Beside()
+	p.alone = Beside(old, next)
 	m := &Migration{Queries: p.queries()}
 	write := p.sqlite
 	if dialect == Postgres {

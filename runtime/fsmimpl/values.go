@@ -54,8 +54,20 @@ func appendValue(b []byte, v any) []byte {
 		return append(b, "absent"...)
 	case int64:
 		return strconv.AppendInt(b, v, 10)
+	case int: // a number that generated code has as it stands in the file
+		return strconv.AppendInt(b, int64(v), 10)
+	case driver.Optional[int64]:
+		if n, ok := v.Get(); ok {
+			return strconv.AppendInt(b, n, 10)
+		}
+		return append(b, "absent"...)
 	case bool:
 		return strconv.AppendBool(b, v)
+	case driver.Optional[bool]:
+		if is, ok := v.Get(); ok {
+			return strconv.AppendBool(b, is)
+		}
+		return append(b, "absent"...)
 	}
 	return append(b, '?')
 }
