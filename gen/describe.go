@@ -71,7 +71,7 @@ type CallFact struct {
 	NeedActor bool
 	Followed  bool            // the engine itself makes calls of it, without inputs
 	Branches  []*spec.Branch  // of those that ask for something: a step says by its number which it took, from 1
-	Loose     map[string]bool // inputs that a retry may compute anew
+	Loose     map[string]bool // inputs that a retry may compute again
 	Locked    bool            // what it counts is locked
 	Dedupe    string          // the unique rule that finds an existing record
 	Order     []spec.Order    // of `next`

@@ -20,8 +20,8 @@ func Beside(old, next *spec.Machine) []string {
 	parkings := gen.FactsOf(next).Parkings
 	for _, p := range gen.FactsOf(old).Parkings {
 		if !slices.ContainsFunc(parkings, func(n gen.ParkFact) bool { return n.Column == p.Column }) {
-			why = append(why, fmt.Sprintf("operation %s sets records aside in a column that the new version lacks, so the old version could not pick",
-				p.Operation.Name))
+			why = append(why, fmt.Sprintf("operation %s sets records aside in a column that the new version lacks, "+
+				"so the old version could not pick", p.Operation.Name))
 		}
 	}
 	return why

@@ -32,7 +32,13 @@ func (q *request) entry() (*driver.Delivery, error) {
 	return &d, err
 }
 
-var errTried = &requestError{http.StatusConflict, "Nothing was done: the effect was performed, tried or given up since this page was made. Look again."}
+var errTried = &requestError{
+	http.StatusConflict, "Nothing was done: the effect was performed, tried or given up since this page was made. Look again.",
+}
+
+var errLost = &requestError{
+	http.StatusServiceUnavailable, "The answer was lost, so nobody knows whether it was done. The log of the record tells.",
+}
 
 // back leads to where a form about the outbox came from.
 func (q *request) back() error {
@@ -132,7 +138,7 @@ func (q *request) giveUp() error {
 	case errors.Is(err, fsm.ErrOvertaken):
 		return errTried
 	case errors.Is(err, fsm.ErrAmbiguous):
-		return &requestError{http.StatusServiceUnavailable, "The answer was lost, so nobody knows whether it was done. The log of the record tells."}
+		return errLost
 	case errors.As(err, &coded):
 		status, _ := coded.Status()
 		p.Refused = q.sentence(err)
@@ -249,7 +255,7 @@ func (q *request) repair() error {
 		q.w.WriteHeader(http.StatusSeeOther)
 		return nil
 	case errors.Is(err, fsm.ErrAmbiguous):
-		return &requestError{http.StatusServiceUnavailable, "The answer was lost, so nobody knows whether it was done. The log of the record tells."}
+		return errLost
 	case errors.As(err, &coded):
 		status, _ := coded.Status()
 		p.Refused = q.sentence(err)

@@ -254,7 +254,8 @@ type refusals struct {
 // runPage makes the page of a run.
 func (q *request) runPage(list []run.Piece) (*runPage, error) {
 	//nolint:gosec // many has made the filter's text by Encode
-	p := &runPage{ID: list[0].Run, Operation: list[0].Operation, Filter: template.URL(list[0].Filter.Or("")), More: list[0].More, Made: list[0].CreatedAt}
+	filter := template.URL(list[0].Filter.Or(""))
+	p := &runPage{ID: list[0].Run, Operation: list[0].Operation, Filter: filter, More: list[0].More, Made: list[0].CreatedAt}
 	p.May = q.v.may(q.m, Many) && q.v.mayRun(q.m, p.Operation)
 	s := q.m.step(p.Operation)
 	states := map[string]int{}
@@ -302,7 +303,9 @@ func (q *request) runPage(list []run.Piece) (*runPage, error) {
 		}
 	}
 	if p.Draft && p.May && s != nil && s.needs == "" {
-		p.Act = &actPage{Form: "run", Operation: s.name, Doc: s.doc, Needed: true, Rules: s.rules, Inputs: q.asks(s, nil), Reason: q.r.FormValue("reason")}
+		p.Act = &actPage{
+			Form: "run", Operation: s.name, Doc: s.doc, Needed: true, Rules: s.rules, Inputs: q.asks(s, nil), Reason: q.r.FormValue("reason"),
+		}
 		q.fresh(p.Act)
 		p.Act.Ends = q.ends(s, list)
 	}

@@ -99,7 +99,8 @@ func fill(ctx context.Context, jobs *riverjob.Machine, orders *order.Machine) er
 	for i := range 140 {
 		id := fmt.Sprintf("mail-%03d", i)
 		in := riverjob.InsertInput{
-			Kind: "mail", Queue: "default", Args: fsm.MustJSON(fmt.Sprintf(`{"to":"customer %d"}`, i)), Priority: 1, MaxAttempts: 1, ScheduledAt: now,
+			Kind: "mail", Queue: "default", Args: fsm.MustJSON(fmt.Sprintf(`{"to":"customer %d"}`, i)),
+			Priority: 1, MaxAttempts: 1, ScheduledAt: now,
 		}
 		out, err := jobs.Insert(ctx, id, in, fsm.Call{RequestID: "insert " + id, Actor: "shop"})
 		if err != nil || i != 77 || out.Replayed {
@@ -116,7 +117,8 @@ func fill(ctx context.Context, jobs *riverjob.Machine, orders *order.Machine) er
 			return err
 		}
 	}
-	out, err := orders.Place(ctx, "order-1", order.PlaceInput{Customer: "ben@example.org", Total: 100}, fsm.Call{RequestID: "place", Actor: "ben"})
+	in := order.PlaceInput{Customer: "ben@example.org", Total: 100}
+	out, err := orders.Place(ctx, "order-1", in, fsm.Call{RequestID: "place", Actor: "ben"})
 	if err != nil || out.Replayed {
 		return err
 	}
