@@ -76,14 +76,3 @@ func leadingName(text string) string {
 	}
 	return text
 }
-
-// catalogComments writes what was noted.
-func (s *schemaText) catalogComments() {
-	if len(s.abouts) > 0 {
-		s.line("")
-		s.line("-- What the catalog says, for tools that show it.")
-	}
-	for _, text := range s.abouts {
-		s.line("%s", text)
-	}
-}

@@ -91,22 +91,6 @@ func (s *schemaText) computed() []computedColumn {
 	return list
 }
 
-// keepComputed writes the trigger that keeps the columns right. The engine writes what they
-// are itself, so that the function runs for others only: manual SQL, and older programs.
-func (s *schemaText) keepComputed() {
-	columns := s.computed()
-	if len(columns) == 0 {
-		return
-	}
-	var body, wrong []string
-	for _, c := range columns {
-		body = append(body, "NEW."+quoteName(c.Name)+" := "+c.value("NEW.")+";")
-		wrong = append(wrong, "NEW."+quoteName(c.Name)+" IS DISTINCT FROM ("+c.value("NEW.")+")")
-	}
-	s.function("computed", nil, append(body, "RETURN NEW;"))
-	s.onTable("computed", "BEFORE INSERT OR UPDATE ON "+s.table(""), "ROW", "computed", strings.Join(wrong, " OR "))
-}
-
 // open returns the states that are not terminal.
 func (s *schemaText) open() []*spec.State {
 	return slices.DeleteFunc(slices.Clone(s.m.States), func(st *spec.State) bool { return st.Terminal })

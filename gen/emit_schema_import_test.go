@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -18,7 +19,7 @@ func TestSchemaTakesImports(t *testing.T) {
 		first := (&schemaText{m: p.m}).beginnings()
 		for _, st := range p.m.States {
 			r := p.foreign(st)
-			event, row := p.event(&made{id: r.id}, r, imported), p.insert("INSERT", r)
+			event, row := p.event(&made{id: r.id}, r, driver.OpImport), p.insert("INSERT", r)
 			chained, linked := chainedEvent(event), linkedRow(row)
 			own := []string{"fsm: " + p.m.Name + ": "}
 			p.refused("an import by hand into "+st.Name, own, event, row)
@@ -28,7 +29,7 @@ func TestSchemaTakesImports(t *testing.T) {
 			if !slices.Contains(first, st) {
 				for _, o := range p.m.Operations {
 					p.refused(o.Name+" as an import into "+st.Name, append(own, "begins in"),
-						strings.ReplaceAll(chained, quoteText(imported), quoteText(o.Stored())), linked)
+						strings.ReplaceAll(chained, quoteText(driver.OpImport), quoteText(o.Stored())), linked)
 				}
 			}
 			for _, other := range p.m.States {
@@ -36,7 +37,7 @@ func TestSchemaTakesImports(t *testing.T) {
 					elsewhere := *r
 					elsewhere.state = other
 					p.refused("an import into "+st.Name+" as one into "+other.Name, own,
-						chainedEvent(p.event(&made{id: r.id}, &elsewhere, imported)), linked)
+						chainedEvent(p.event(&made{id: r.id}, &elsewhere, driver.OpImport)), linked)
 				}
 			}
 			p.must(chained, linked)

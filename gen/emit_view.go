@@ -11,14 +11,14 @@ import (
 // view writes the projection as a view: one row per key, its state by the
 // first rule that holds. A record in which a field of the key is absent belongs
 // to no group.
-func (s *schemaText) view(create string) {
+func (s *schemaText) view() {
 	p := s.m.Projection
 	if p == nil {
 		return
 	}
 	s.line("")
-	s.comment("", fmt.Sprintf("The %s of each group of %s records, computed from them: the first rule that holds wins.", p.Entity, s.m.Name))
-	s.line("%s %s AS", create, quoteName(viewName(s.m)))
+	s.comment(fmt.Sprintf("The %s of each group of %s records, computed from them: the first rule that holds wins.", p.Entity, s.m.Name))
+	s.line("%s %s AS", s.d.createView, quoteName(viewName(s.m)))
 	s.line("SELECT")
 	var present, keys []string
 	for _, k := range p.Key {

@@ -172,23 +172,6 @@ func parkInfo(f ParkFact) string {
 	return text + "}"
 }
 
-// parkingTriggers writes what frees parked records: any other change of a row shows it
-// again, and a record that makes room in a group leaves a note, which the next pick reads.
-func (s *schemaText) parkingTriggers() {
-	all := parkings(s.m)
-	if len(all) == 0 {
-		return
-	}
-	s.line("")
-	s.comment("",
-		"A change of a record shows it again to picks that had parked it; one that may have made room for others says so to the next pick.")
-	if s.d.name == "sqlite" {
-		s.sqliteParking(all)
-		return
-	}
-	s.postgresParking(all)
-}
-
 // moved returns the event of an update that is more than a parking or the end of a chain.
 func (s *schemaText) moved() string {
 	names := []string{`"id"`, `"state"`, `"rev"`, `"created_at"`, `"updated_at"`}
@@ -228,49 +211,6 @@ func (p *parking) leaveNote(s *schemaText, i int) string {
 	return "INSERT INTO " + s.table("_groups") + ` ("name", "key", "number") SELECT ` + quoteText(p.note(i)) + ", " +
 		s.d.array + "(" + strings.Join(values, ", ") + ")" + s.d.asText + ", 0 WHERE " + s.d.older + "EXISTS (SELECT 1 FROM " + s.table("") +
 		" AS r WHERE " + waits + ") ON CONFLICT DO NOTHING;"
-}
-
-func (s *schemaText) sqliteParking(all []*parking) {
-	t := s.table("")
-	var set, parked []string
-	for _, p := range all {
-		col := quoteName(p.column())
-		set, parked = append(set, col+" = NULL"), append(parked, "OLD."+col+" IS NOT NULL")
-	}
-	write := func(event, when, statement string, name ...string) {
-		s.line("CREATE TRIGGER IF NOT EXISTS %s AFTER %s ON %s", s.object(name...), event, t)
-		s.line("WHEN %s", when)
-		s.line("BEGIN")
-		s.line("    %s", statement)
-		s.line("END;")
-	}
-	write(s.moved(), strings.Join(parked, " OR "), "UPDATE "+t+" SET "+strings.Join(set, ", ")+` WHERE "id" = NEW."id";`, "parked")
-	for _, p := range all {
-		for i := range p.rules {
-			write(s.moved(), p.leaves(s, i, true), p.leaveNote(s, i), "parked", p.op.Name, p.rules[i].name, "moved")
-			write("DELETE", p.leaves(s, i, false), p.leaveNote(s, i), "parked", p.op.Name, p.rules[i].name, "gone")
-		}
-	}
-}
-
-func (s *schemaText) postgresParking(all []*parking) {
-	var moved, gone, cleared []string
-	for _, p := range all {
-		for i := range p.rules {
-			moved = append(moved, ifThen("    ", p.leaves(s, i, true), p.leaveNote(s, i))...)
-			gone = append(gone, ifThen("", p.leaves(s, i, false), p.leaveNote(s, i))...)
-		}
-		cleared = append(cleared, "    NEW."+quoteName(p.column())+" := NULL;")
-	}
-	body := slices.Concat([]string{"IF TG_OP = 'UPDATE' THEN"}, moved, cleared,
-		[]string{"    RETURN NEW;", "END IF;"}, gone, []string{"RETURN OLD;"})
-	event := "BEFORE " + s.moved()
-	if len(gone) > 0 {
-		event += " OR DELETE"
-	}
-	s.function("parked", nil, body)
-	s.onTable("parked", event+" ON "+s.table(""), "ROW", "parked")
-	s.pinned("parked")
 }
 
 // parkingIndexes writes the indexes of a pick: what it looks at, what time shows
