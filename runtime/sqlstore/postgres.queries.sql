@@ -228,6 +228,9 @@ FROM (SELECT "occurred_at" FROM {M_events} WHERE "xid" >= (SELECT x FROM oldest)
 ------------------------------------------------------------------------------------------------
 -- The outbox, and numbers of groups
 
+-- part: place
+"id", "rev", "n"
+
 -- part: delivery
 "id", "rev", "n", "effect", "key", "attempts", "due", "last_error"
 
@@ -254,19 +257,22 @@ UNION SELECT "name" FROM again
 WHERE (SELECT 1 FROM {M_outbox} WHERE "effect" = again."name" AND "attempts" > 0 AND "due" <= $1 ORDER BY "due" LIMIT 1) IS NOT NULL AND {SAME}
 ORDER BY 1
 
--- name: fresh
--- What is due of the effect $1 at $2 and has no attempt; the next one: what has. Locked, where others have not done so.
-SELECT {delivery} FROM {M_outbox} WHERE "effect" = $1 AND "attempts" = 0 AND "due" <= $2 AND {SAME}
-ORDER BY "due", "id", "rev", "n" LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED
-
--- name: again
--- What is due of the effect and has attempts.
-SELECT {delivery} FROM {M_outbox} WHERE "effect" = $1 AND "attempts" > 0 AND "due" <= $2 AND {SAME}
-ORDER BY "due", "id", "rev", "n" LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED
-
 -- name: claim
--- Gives a delivery to its caller, until the new time.
-UPDATE {M_outbox} SET "attempts" = $1, "due" = $2 WHERE "id" = $3 AND "rev" = $4 AND "n" = $5 AND {SAME}
+-- Gives what is due of the effect $1 at $2 to its caller, until $4: at most $3, those without an attempt first. What others
+-- have locked is passed over. The attempts stay at the greatest number.
+WITH fresh AS MATERIALIZED (
+	SELECT {place}, "due" FROM {M_outbox} WHERE "effect" = $1 AND "attempts" = 0 AND "due" <= $2 AND {SAME}
+	ORDER BY "due", "id", "rev", "n" LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED
+), again AS MATERIALIZED (
+	SELECT {place}, "due" FROM {M_outbox} WHERE "effect" = $1 AND "attempts" > 0 AND "due" <= $2 AND {SAME}
+	ORDER BY "due", "id", "rev", "n" LIMIT $3 - (SELECT count(*) FROM fresh) FOR NO KEY UPDATE SKIP LOCKED
+), claimed AS (
+	UPDATE {M_outbox} AS x SET "attempts" = x."attempts" + (x."attempts" < 9223372036854775807)::int, "due" = $4
+	FROM (SELECT 0 AS "tried", fresh.* FROM fresh UNION ALL SELECT 1, again.* FROM again) AS d
+	WHERE x."id" = d."id" AND x."rev" = d."rev" AND x."n" = d."n"
+	RETURNING x."id", x."rev", x."n", x."effect", x."key", x."attempts", x."due", x."last_error", d."tried" AS "was_tried", d."due" AS "was_due"
+)
+SELECT {delivery} FROM claimed ORDER BY "was_tried", "was_due", {place}
 
 -- name: settle
 -- Removes a delivery that was performed, unless it is at another attempt.

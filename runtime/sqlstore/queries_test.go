@@ -205,7 +205,7 @@ func TestEachQueryHasACaller(t *testing.T) {
 		"asks": "postgres", "leaves": "postgres", "one": "postgres",
 		"many": "postgres", "many_unlocked": "postgres", "try_places": "postgres", "await_batches": "postgres",
 		"lock_group": "postgres", "try_group": "postgres", "lock_places": "postgres", "try_to_lock_places": "postgres",
-		"log_step": "sqlite", "leave": "sqlite", "leave_note": "sqlite", "wake_all": "sqlite",
+		"fresh": "sqlite", "again": "sqlite", "log_step": "sqlite", "leave": "sqlite", "leave_note": "sqlite", "wake_all": "sqlite",
 	}
 	known := map[string]bool{}
 	for dialect, file := range queryFiles {
