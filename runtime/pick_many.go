@@ -176,22 +176,19 @@ func (p *picking[R]) gather(where []driver.Cond) []*pick[R] {
 
 // round picks for a batch in one transaction.
 func (m *Machine[R]) round(ctx context.Context, batch []*pick[R]) {
-	slow, err := bulkTry(ctx, m.table.(driver.Bulk), func(tx driver.ManyTx) error {
+	slow, err := bulkTry(ctx, m.table.(driver.Bulk), func(tx driver.Tx) ([]*driver.Write, error) {
 		steps, err := m.choose(tx, batch)
 		if err != nil {
-			return err
-		}
-		if err := tx.WriteMany(writesOf(steps)); err != nil {
-			return err
+			return nil, err
 		}
 		for _, j := range batch {
 			for _, s := range j.steps {
 				if m.over(j.q, s, m.now()) != nil { // it is found out which call is too late
-					return errOver
+					return nil, errOver
 				}
 			}
 		}
-		return nil
+		return writesOf(steps), nil
 	})
 	if slow || err != nil {
 		for _, j := range batch {

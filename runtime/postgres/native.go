@@ -48,7 +48,7 @@ const (
 )
 
 // nativeOf returns what runs statements on a connection of database/sql.
-func nativeOf(conn any) sqlstore.Querier {
+func nativeOf(conn any) sqlstore.Native {
 	if c, ok := conn.(*stdlib.Conn); ok {
 		return &native{conn: c.Conn(), known: map[string]*known{}, args: []byte{}}
 	}
@@ -57,10 +57,8 @@ func nativeOf(conn any) sqlstore.Querier {
 
 func (n *native) Ended() bool { return idleNow(n.conn) }
 
-// Run runs a statement. One that the server has not as it was prepared has done nothing: it is prepared again.
-func (n *native) Run(
-	ctx context.Context, limit time.Duration, each func(sqlstore.Rows) error, text string, args ...any,
-) (count int64, err error) {
+// Run makes a trip. A statement that the server has not as it was prepared has done nothing: it is prepared again.
+func (n *native) Run(ctx context.Context, limit time.Duration, t sqlstore.Trip) (count int64, err error) {
 	if pc := n.conn.PgConn(); pc.IsBusy() && pc.TxStatus() != 'I' { // its deadline is theirs, too
 		return 0, errors.New("postgres: the rows of another query of this transaction are still open; close them before the next statement")
 	}
@@ -73,22 +71,28 @@ func (n *native) Run(
 		}()
 	}
 	again := n.conn.PgConn().TxStatus() == 'I'
-	if each != nil {
-		all := each
-		each = func(row sqlstore.Rows) error { again = false; return all(row) } // no row is given twice
+	if all := t.Each; all != nil {
+		t.Each = func(row sqlstore.Rows) error { again = false; return all(row) } // no row is given twice
 	}
 	for ; ; again = false {
-		if each == nil && len(args) == 0 {
+		switch {
+		case t.Begin || t.Commit:
+			count, err = n.together(ctx, &t)
+		case t.Each == nil && len(t.Args) == 0:
 			var tag pgconn.CommandTag
-			tag, err = n.conn.Exec(ctx, text)
+			tag, err = n.conn.Exec(ctx, t.Text)
 			count = tag.RowsAffected()
-		} else {
-			count, err = n.prepared(ctx, each, text, args)
+		default:
+			count, err = n.prepared(ctx, &t)
 		}
 		if err == nil || !outdated(err) {
 			break
 		}
-		if failed := n.forget(ctx, text); failed != nil || !again || n.conn.PgConn().TxStatus() != 'I' {
+		failed := n.forget(ctx, t.Text)
+		if t.Begin || t.Commit {
+			failed = errors.Join(failed, n.forget(ctx, begin), n.forget(ctx, commit))
+		}
+		if failed != nil || !again || n.conn.PgConn().TxStatus() != 'I' {
 			return 0, &outdatedError{err}
 		}
 	}
@@ -98,16 +102,26 @@ func (n *native) Run(
 	return count, err
 }
 
-func (n *native) prepared(ctx context.Context, each func(sqlstore.Rows) error, text string, args []any) (int64, error) {
+// ready prepares a statement and encodes its arguments.
+func (n *native) ready(ctx context.Context, text string, args []any) (*known, error) {
 	k, err := n.know(ctx, text)
 	if err == nil {
 		err = n.encode(k.ParamOIDs, args)
 	}
+	return k, err
+}
+
+func (n *native) prepared(ctx context.Context, t *sqlstore.Trip) (int64, error) {
+	k, err := n.ready(ctx, t.Text, t.Args)
 	if err != nil {
 		return 0, err
 	}
+	return n.read(k, n.conn.PgConn().ExecStatement(ctx, k.StatementDescription, n.values, n.formats, k.formats), t.Each)
+}
+
+// read gives the rows of a statement to each.
+func (n *native) read(k *known, result *pgconn.ResultReader, each func(sqlstore.Rows) error) (int64, error) {
 	n.now = k
-	result := n.conn.PgConn().ExecStatement(ctx, k.StatementDescription, n.values, n.formats, k.formats)
 	var own error // of each
 	for each != nil && own == nil && result.NextRow() {
 		n.row = result.Values()
@@ -118,6 +132,59 @@ func (n *native) prepared(ctx context.Context, each func(sqlstore.Rows) error, t
 		err = own
 	}
 	return tag.RowsAffected(), err
+}
+
+const begin, commit = "BEGIN", "COMMIT"
+
+// together sends a statement with BEGIN before it, or COMMIT behind it.
+func (n *native) together(ctx context.Context, t *sqlstore.Trip) (count int64, err error) {
+	var batch pgconn.Batch
+	sent := make([]*known, 0, 3)
+	for i, text := range [...]string{begin, t.Text, commit} {
+		var args []any
+		switch {
+		case i == 0 && !t.Begin, i == 1 && text == "", i == 2 && !t.Commit:
+			continue
+		case i == 1:
+			args = t.Args
+		}
+		k, err := n.ready(ctx, text, args)
+		if err != nil {
+			return 0, err
+		}
+		batch.ExecStatement(k.StatementDescription, n.values, n.formats, k.formats)
+		sent = append(sent, k)
+	}
+	answers, heard := n.conn.PgConn().ExecBatch(ctx, &batch), 0
+	var tag pgconn.CommandTag
+	for heard < len(sent) && err == nil && answers.NextResult() {
+		k, answer := sent[heard], answers.ResultReader()
+		if k.SQL == t.Text {
+			count, err = n.read(k, answer, t.Each)
+		} else {
+			tag, err = answer.Close()
+		}
+		if err == nil {
+			heard++
+		}
+	}
+	if failed := answers.Close(); failed != nil {
+		err = failed
+	}
+	if err == nil && heard < len(sent) {
+		err = errors.New("postgres: the server has not answered each statement")
+	}
+	if !t.Commit {
+		return count, err
+	}
+	if err == nil && tag.String() != commit {
+		err = pgx.ErrTxCommitRollback
+	}
+	var said *pgconn.PgError
+	if err != nil && (heard >= len(sent)-1 || !errors.As(err, &said) || said.SeverityUnlocalized != "ERROR") {
+		err = &sqlstore.CommitError{Err: err}
+	}
+	return count, err
 }
 
 // forget takes a statement off the server, under pgx's name for the text and under the name that it was prepared by: pgx

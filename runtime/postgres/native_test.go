@@ -17,7 +17,14 @@ import (
 // session is a connection of database/sql, and what runs statements on it.
 type session struct {
 	*testing.T
-	q sqlstore.Querier
+	q runner
+}
+
+// runner makes trips of one statement each.
+type runner struct{ sqlstore.Native }
+
+func (r runner) Run(ctx context.Context, limit time.Duration, each func(sqlstore.Rows) error, text string, args ...any) (int64, error) {
+	return r.Native.Run(ctx, limit, sqlstore.Trip{Each: each, Text: text, Args: args})
 }
 
 func newSession(t *testing.T, dsn string) *session {
@@ -33,8 +40,8 @@ func newSession(t *testing.T, dsn string) *session {
 	}
 	t.Cleanup(func() { conn.Close() })
 	s := &session{T: t}
-	if err := conn.Raw(func(c any) error { s.q = nativeOf(c); return nil }); err != nil || s.q == nil {
-		t.Fatal(err, s.q)
+	if err := conn.Raw(func(c any) error { s.q.Native = nativeOf(c); return nil }); err != nil || s.q.Native == nil {
+		t.Fatal(err, s.q.Native)
 	}
 	return s
 }
@@ -215,7 +222,7 @@ func TestOpenRowsAreNoLostConnection(t *testing.T) {
 	}
 	t.Cleanup(func() { conn.Close() })
 	s := &session{T: t}
-	if err := conn.Raw(func(c any) error { s.q = nativeOf(c); return nil }); err != nil {
+	if err := conn.Raw(func(c any) error { s.q.Native = nativeOf(c); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	tx, err := conn.BeginTx(t.Context(), nil)

@@ -8,13 +8,38 @@ import (
 )
 
 // WithNative makes sessions run their statements by the driver itself, past database/sql, which takes less memory.
-// of returns what runs them on a connection of the driver, or nil. Connections and transactions stay those of
-// database/sql, so an effect has a *sql.Tx, in which the store's statements run too.
-func WithNative(of func(conn any) Querier) Option { return func(o *options) { o.native = of } }
+// of returns what runs them on a connection of the driver, or nil. Connections stay those of database/sql, and so do
+// transactions in which an effect may run: that has a *sql.Tx, in which the store's statements run too. See pipe for the others.
+func WithNative(of func(conn any) Native) Option { return func(o *options) { o.native = of } }
 
-// byDriver runs a statement by the driver itself, while database/sql leaves the connection alone. In a
-// transaction, which lives as long as tx, it refuses to when that has ended.
-func (s *session) byDriver(ctx, tx context.Context, each func(Rows) error, text string, args []any) (n int64, err error) {
+// Native runs statements in a session of the store.
+type Native interface {
+	// Run makes a trip to the server and returns how many rows its statement changed. The answer is waited for until
+	// ctx ends, and no longer than limit, if that is not 0.
+	Run(ctx context.Context, limit time.Duration, t Trip) (int64, error)
+	// Ended reports whether the session is in no transaction.
+	Ended() bool
+}
+
+// Trip is what is sent to the server at once.
+type Trip struct {
+	Begin  bool             // BEGIN goes before the statement
+	Each   func(Rows) error // takes the rows, one after the other; nil: there are none
+	Text   string           // of the statement; without Each, Args, Begin and Commit it may hold several
+	Args   []any
+	Commit bool // COMMIT goes behind the statement, or alone where Text is empty
+}
+
+// CommitError is the error of a trip from COMMIT on: of COMMIT, or of an answer that is missing. Any other error of
+// a trip says that COMMIT was not run.
+type CommitError struct{ Err error }
+
+func (e *CommitError) Error() string { return e.Err.Error() }
+func (e *CommitError) Unwrap() error { return e.Err }
+
+// byDriver makes a trip by the driver itself, while database/sql leaves the connection alone. In a
+// transaction of database/sql, which lives as long as tx, it refuses to when that has ended.
+func (s *session) byDriver(ctx, tx context.Context, trip Trip) (n int64, err error) {
 	if tx != nil {
 		s.entry.Lock()
 		if tx.Err() != nil {
@@ -31,7 +56,7 @@ func (s *session) byDriver(ctx, tx context.Context, each func(Rows) error, text 
 		if tx != nil && s.native.Ended() {
 			err = sql.ErrTxDone
 		} else {
-			n, err = s.native.Run(ctx, time.Duration(s.limit), each, text, args...)
+			n, err = s.native.Run(ctx, time.Duration(s.limit), trip)
 		}
 		return nil // an error would close it, too
 	})
@@ -74,11 +99,11 @@ func (q nativeTx) ended() (ended bool) {
 }
 
 func (q nativeTx) exec(ctx context.Context, text string, args ...any) (sql.Result, error) {
-	n, err := q.s.byDriver(ctx, q.tx, nil, text, args)
+	n, err := q.s.byDriver(ctx, q.tx, Trip{Text: text, Args: args})
 	return sqldriver.RowsAffected(n), err
 }
 
 func (q nativeTx) query(ctx context.Context, each func(Rows) error, text string, args ...any) error {
-	_, err := q.s.byDriver(ctx, q.tx, each, text, args)
+	_, err := q.s.byDriver(ctx, q.tx, Trip{Each: each, Text: text, Args: args})
 	return err
 }

@@ -17,12 +17,12 @@ type driven struct {
 
 func (d *driven) Ended() bool { return d.ended }
 
-func (d *driven) Run(_ context.Context, limit time.Duration, each func(Rows) error, _ string, _ ...any) (int64, error) {
+func (d *driven) Run(_ context.Context, limit time.Duration, trip Trip) (int64, error) {
 	d.ran, d.limit = d.ran+1, limit
-	if each == nil {
+	if trip.Each == nil {
 		return 3, nil
 	}
-	return 1, each(&scripted{n: 5})
+	return 1, trip.Each(&scripted{n: 5})
 }
 
 func drivenSession(t *testing.T) (*session, *driven) {

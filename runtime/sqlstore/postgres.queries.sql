@@ -9,6 +9,7 @@
 --   {CELLS}          $2::text AS "id", ...
 --   {ARRAYS} {NAMES} $2::text::text[], ... and "id", ...
 --   {LAST}           the last parameter
+--   {ALL} {TOO_FEW}  how many writes there are, and what is said where fewer were made
 --   {WRITES} {ASKS} {LEAVES} {FREE} {PLACES}  parts below that a text has, or not: one or many writes, effects, unique rules
 --   {META} {VERSIONS}  the tables fsm_meta and fsm_versions; {VALUES} parameters for a whole row
 --   {SAME}           fails the statement when the names lead to other tables than those that the store was opened on
@@ -29,7 +30,20 @@
 -- Moves records: each row at the revision and in the state that was decided on, then its effects, then
 -- its event. Of a record that is elsewhere nothing is returned. There is one text for each operation; one for what
 -- any operation may change; and one for a batch of any operations. The last two have a bit for each column in "changed".
-WITH i AS {WRITES},
+WITH {moved}
+{move_event}
+
+-- write: take
+-- Moves records that the transaction has locked, with COMMIT behind it in the same trip: one that is not moved fails it. The text
+-- that fails is no constant, which the planner would look at.
+WITH {moved},
+e AS (
+	{move_event}
+)
+SELECT CASE WHEN count(*) = {ALL} THEN true ELSE concat({TOO_FEW}, count(*))::boolean END FROM e
+
+-- part: moved
+i AS {WRITES},
 w AS (
 	UPDATE {M} AS r SET "rev" = r."rev" + 1, "updated_at" = i."updated_at"{STATE}{SETS},
 		"_chain" = (CASE WHEN r."_chain" <> 0 THEN r."_chain" ELSE coalesce((SELECT p."chain" FROM {M_events} AS p
@@ -38,6 +52,8 @@ w AS (
 	WHERE r."id" = i."id" AND r."rev" = i."rev" AND r."state" = i."from_state" AND r."_chain" = coalesce(i."was", r."_chain")
 	RETURNING i.*, r."_chain"
 ){ASKS}{LEAVES}
+
+-- part: move_event
 INSERT INTO {M_events} ({event}, "xid")
 SELECT i."id", i."rev" + 1, 0, i."operation", i."name", i."from_state", i."to_state", coalesce(i."occurred_at", i."updated_at"), i."actor",
 	coalesce(i."reason", ''), i."request_id", coalesce(i."request_n", -1), i."fingerprint", i."labels", i."inputs", i."changes", i."image",

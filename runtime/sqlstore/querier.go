@@ -17,8 +17,8 @@ type Rows interface {
 	Scan(dest ...any) error
 }
 
-// Querier runs statements by another way than database/sql, on the store's database: in a transaction
-// that its caller has begun, or in a session of the store (see WithNative).
+// Querier runs statements by another way than database/sql, on the store's database, in a transaction
+// that its caller has begun.
 type Querier interface {
 	// Run runs a statement, gives its rows one after the other to each, and returns how many it changed.
 	// A nil each has no rows; then, without arguments, the text may hold several statements. The answer is

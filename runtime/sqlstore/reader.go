@@ -18,6 +18,8 @@ type reader struct {
 	err error // the first error of the database: nothing is believed after it
 	ran bool  // a statement, so the isolation of the transaction is settled
 
+	locked bool // it has locked the rows that it found
+
 	cause error // err in the words of the database
 }
 
@@ -94,6 +96,7 @@ func (r *reader) rows(q *driver.Query) ([]driver.Row, error) {
 	statement := b.String()
 	if q.Lock {
 		statement += r.t.dialect.lock()
+		r.locked = true
 	}
 	var list []driver.Row
 	err = r.each(statement, b.args, func(rows Rows) error {

@@ -37,7 +37,7 @@ type session struct {
 	// stmts is nil with a server: its driver keeps statements prepared itself,
 	// and closing ours would be a round trip to a server that may be gone.
 	stmts  map[string]*sql.Stmt
-	native Querier    // of the connection; nil: all statements go through database/sql
+	native Native     // of the connection; nil: all statements go through database/sql
 	entry  sync.Mutex // see byDriver
 	limit  limit      // of its statements
 	others others     // what is known of other writers
@@ -90,7 +90,7 @@ func (s *session) query(ctx context.Context, each func(Rows) error, text string,
 
 func (s *session) tryExec(ctx context.Context, text string, args ...any) (sql.Result, error) {
 	if s.native != nil {
-		n, err := s.byDriver(ctx, nil, nil, text, args)
+		n, err := s.byDriver(ctx, nil, Trip{Text: text, Args: args})
 		return sqldriver.RowsAffected(n), err
 	}
 	ctx, done := s.limit.bound(ctx)
@@ -108,7 +108,7 @@ func (s *session) tryExec(ctx context.Context, text string, args ...any) (sql.Re
 // tryQuery is one try at a query. began says that there are rows, or were.
 func (s *session) tryQuery(ctx context.Context, each func(Rows) error, text string, args ...any) (began bool, err error) {
 	if s.native != nil {
-		_, err = s.byDriver(ctx, nil, each, text, args)
+		_, err = s.byDriver(ctx, nil, Trip{Each: each, Text: text, Args: args})
 		return true, err
 	}
 	ctx, done := s.limit.bound(ctx)
@@ -191,7 +191,7 @@ type pool struct {
 	db      *sql.DB
 	dialect Dialect
 	slots   chan struct{}
-	native  func(conn any) Querier
+	native  func(conn any) Native
 	reading bool          // its sessions cannot write, and need no setting that is for writers
 	limit   time.Duration // of the waits of a call that has none of its own; 0: none
 	turns   *turns        // among the processes that write the file

@@ -55,7 +55,7 @@ type options struct {
 	wait     time.Duration
 	bell     *driver.Bell
 	release  []func() error
-	native   func(conn any) Querier
+	native   func(conn any) Native
 }
 
 // WithReaders gives reads a database of their own, opened on the same data.

@@ -251,6 +251,7 @@ type mode struct {
 	places  bool // it locks the places of unique rules before it takes them
 	tables  bool // it changes tables
 	seated  bool // it waits for locks: see lines
+	piped   bool // it looks and then writes, with no effect: see pipe
 }
 
 // anew says that the transaction is to be run again in a mode that does more.
@@ -302,7 +303,7 @@ func (t *table) transactAt(ctx context.Context, at *spot, how mode, claim string
 		}
 		var more *anew
 		if errors.As(err, &more) && more.mode != how {
-			more.mode.tables, more.mode.seated = how.tables, how.seated
+			more.mode.tables, more.mode.seated, more.mode.piped = how.tables, how.seated, how.piped
 			how = more.mode
 			continue
 		}
@@ -361,6 +362,10 @@ func (t *table) once(ctx context.Context, at *spot, claim string, how mode, f fu
 	}
 	if err := s.turn(ctx, t.store.writers.turns); err != nil {
 		return t.unopened(ctx, err)
+	}
+	if how.piped && !how.strict && s.native != nil && !t.dialect.pooled() {
+		broken, err = t.oncePiped(ctx, s, at, how, f)
+		return err
 	}
 	// From here a file's context is only asked, never handed down: a statement that
 	// is cut off would leave open how much of it happened. With a server the end of the
@@ -425,25 +430,8 @@ func (t *table) once(ctx context.Context, at *spot, claim string, how mode, f fu
 			return err
 		}
 	}
-	if err := f(x); err != nil {
-		var more *anew
-		if errors.As(x.err, &more) {
-			return more
-		}
-		var held *met
-		if errors.As(x.err, &held) {
-			return held
-		}
-		if t.dialect.blocked(err) {
-			return &met{what: "a lock", things: x.things, err: err}
-		}
-		if t.dialect.failure(err) == failBusy { // failSlow may be the effect's own time limit
-			return &metOther{err}
-		}
+	if err := x.run(f); err != nil {
 		return err
-	}
-	if x.err != nil {
-		return x.err
 	}
 	if !stop() || ctx.Err() != nil {
 		return ctx.Err()
@@ -460,6 +448,29 @@ func (t *table) once(ctx context.Context, at *spot, claim string, how mode, f fu
 		return t.lost(x.last, err)
 	}
 	return nil
+}
+
+// run runs f, and says what its error means for the transaction.
+func (x *txn) run(f func(*txn) error) error {
+	err := f(x)
+	if err == nil {
+		return x.err
+	}
+	var more *anew
+	if errors.As(x.err, &more) {
+		return more
+	}
+	var held *met
+	if errors.As(x.err, &held) {
+		return held
+	}
+	if x.t.dialect.blocked(err) {
+		return &met{what: "a lock", things: x.things, err: err}
+	}
+	if x.t.dialect.failure(err) == failBusy { // failSlow may be the effect's own time limit
+		return &metOther{err}
+	}
+	return err
 }
 
 // unopened says what it means that no session was to be had: surely nothing was

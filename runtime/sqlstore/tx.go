@@ -42,6 +42,9 @@ func (x *txn) Ended() bool {
 	if x.foreign != nil {
 		return x.foreign.Ended()
 	}
+	if p, piped := x.q.(*pipe); piped {
+		return p.over
+	}
 	if _, err := x.tx.ExecContext(x.ctx, "SELECT 1"); err != nil {
 		return errors.Is(err, sql.ErrTxDone)
 	}

@@ -30,6 +30,7 @@ type writeText struct {
 // for first.
 type writeTexts struct {
 	create, createMany, moveMany func() *writeText // on a server
+	take, takeMany               func() *writeText // on a server: see pipe
 	logStep                      func() *writeText // in a file: the event of a creation or a move
 	leave                        func() *writeText // in a file
 	record                       func() *writeText // an event alone

@@ -26,21 +26,26 @@ func (t *table) postgresWrites() *writeTexts {
 	texts.createMany = add("create_many", func() *writeText { return t.createText(true) })
 	for i := range t.schema.Operations {
 		if o := &t.schema.Operations[i]; o.Leaves || o.Stays {
-			texts.moves[moveKey{operation: o}] = add("move "+o.Stored, func() *writeText { return t.moveText(o, false) })
+			texts.moves[moveKey{operation: o}] = add("move "+o.Stored, func() *writeText { return t.moveText("move", o, false) })
 		}
 	}
-	texts.moves[moveKey{}] = add("move", func() *writeText { return t.moveText(nil, false) })
-	texts.moveMany = add("move_many", func() *writeText { return t.moveText(nil, true) })
+	texts.moves[moveKey{}] = add("move", func() *writeText { return t.moveText("move", nil, false) })
+	texts.moveMany = add("move_many", func() *writeText { return t.moveText("move", nil, true) })
+	texts.take = add("take", func() *writeText { return t.moveText("take", nil, false) })
+	texts.takeMany = add("take_many", func() *writeText { return t.moveText("take", nil, true) })
 	texts.record = add("record", func() *writeText { return t.finishText("record", eventCells(), nil) })
 	return texts
 }
 
-// moveText makes the statement of moves. Of any operation, and of a batch, it sets the columns
+// moveText makes a statement of moves, move or take. Of any operation, and of a batch, it sets the columns
 // that each write says.
-func (t *table) moveText(o *driver.OperationInfo, many bool) *writeText {
+func (t *table) moveText(name string, o *driver.OperationInfo, many bool) *writeText {
 	cells := slices.Concat([]cell{idCell, revCell, updatedCell, wasCell}, stepCells(false))
-	made := map[string]string{"WRITES": "{one}"}
-	if many {
+	made := map[string]string{"WRITES": "{one}", "ALL": "1"}
+	switch {
+	case many && name == "take":
+		made["WRITES"], made["ALL"] = "{many}", "{LAST}::bigint"
+	case many:
 		made["WRITES"] = "{many_unlocked}"
 	}
 	if !t.schema.NoOutbox {
@@ -68,7 +73,7 @@ func (t *table) moveText(o *driver.OperationInfo, many bool) *writeText {
 			made["SETS"] += ", " + quote(c.Name) + " = " + t.worth(c, of)
 		}
 	}
-	return t.finishText("move", cells, made)
+	return t.finishText(name, cells, made)
 }
 
 // createText makes the statement of creations.
@@ -152,7 +157,7 @@ func (t *table) finishText(name string, cells []cell, made map[string]string) *w
 	lists := map[string]string{
 		"CELLS": strings.Join(params, ", "), "ARRAYS": strings.Join(arrays, ", "), "NAMES": strings.Join(names, ", "),
 		"LAST":  "$" + strconv.Itoa(len(cells)+2),
-		"STATE": "", "SETS": "", "ASKS": "", "LEAVES": "", "FREE": "",
+		"STATE": "", "SETS": "", "ASKS": "", "LEAVES": "", "FREE": "", "TOO_FEW": literal(tooFew),
 	}
 	maps.Copy(lists, made)
 	return &writeText{text: t.query(name, lists), cells: cells}
@@ -184,6 +189,16 @@ func (t *table) writing(after any, writes ...*driver.Write) (string, []any) {
 	if many {
 		return x.text, x.batch(after, writes)
 	}
+	return x.text, x.args(t, writes[0], after)
+}
+
+// taking is writing of moves of records that the transaction has locked. The statement fails unless it makes all of them.
+func (t *table) taking(after any, writes []*driver.Write) (string, []any) {
+	if len(writes) > 1 {
+		x := t.writes.takeMany()
+		return x.text, x.batch(after, writes)
+	}
+	x := t.writes.take()
 	return x.text, x.args(t, writes[0], after)
 }
 
