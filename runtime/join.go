@@ -153,9 +153,9 @@ func (t joinedTable) Look(ctx context.Context, f func(driver.Reader) error) erro
 	return t.View(ctx, f)
 }
 
-// UpdateMany runs f in the transaction, and makes its writes. Where that writes no more than one record at a
-// time, an error is the answer.
-func (t joinedTable) UpdateMany(ctx context.Context, f func(driver.Tx) ([]*driver.Write, error)) error {
+// UpdateMany runs f in the transaction. Where that writes no more than one record at a
+// time, f gets an error for an answer.
+func (t joinedTable) UpdateMany(ctx context.Context, f func(driver.ManyTx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -163,13 +163,7 @@ func (t joinedTable) UpdateMany(ctx context.Context, f func(driver.Tx) ([]*drive
 	if !ok {
 		return errOneByOne
 	}
-	return t.tx.Part(func() error {
-		ws, err := f(many)
-		if err != nil {
-			return err
-		}
-		return many.WriteMany(ws)
-	})
+	return t.tx.Part(func() error { return f(many) })
 }
 
 var errOneByOne = errors.New("the transaction writes one record at a time")

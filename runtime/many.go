@@ -34,7 +34,7 @@ func (m *Machine[R]) fastTogether(ctx context.Context, decide func() []*step[R],
 		if steps == nil {
 			return true, nil
 		}
-		slow, err = bulkTry(ctx, bulk, func(driver.Tx) ([]*driver.Write, error) { return writesOf(steps), nil })
+		slow, err = bulkTry(ctx, bulk, func(tx driver.ManyTx) error { return tx.WriteMany(writesOf(steps)) })
 		if err == nil && !slow {
 			for i, s := range steps {
 				outs[i] = m.stepOutcome(s)
@@ -118,18 +118,18 @@ func (m *Machine[R]) stepOutcome(s *step[R]) Outcome[R] {
 
 // bulkTry runs f in one transaction. Slow says that surely nothing was written,
 // and that another way has to give the answer.
-func bulkTry(ctx context.Context, bulk driver.Bulk, f func(driver.Tx) ([]*driver.Write, error)) (slow bool, err error) {
+func bulkTry(ctx context.Context, bulk driver.Bulk, f func(driver.ManyTx) error) (slow bool, err error) {
 	begun, ours := false, false
-	err = bulk.UpdateMany(ctx, func(tx driver.Tx) ([]*driver.Write, error) {
-		ws, err := f(tx)
+	err = bulk.UpdateMany(ctx, func(tx driver.ManyTx) error {
+		err := f(tx)
 		begun, ours = true, err != nil
-		return ws, err
+		return err
 	})
 	var refused *Refusal
 	switch {
 	case err == nil, ctx.Err() != nil, errors.Is(err, ErrFull), errors.Is(err, ErrBusy): // who is busy now is asked again by run, after a while
 		return false, err
-	case !begun, ours, retriable(err), errors.As(err, &refused):
+	case !begun, ours, errors.As(err, &refused):
 		return true, nil
 	}
 	return false, err

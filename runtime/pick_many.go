@@ -176,19 +176,19 @@ func (p *picking[R]) gather(where []driver.Cond) []*pick[R] {
 
 // round picks for a batch in one transaction.
 func (m *Machine[R]) round(ctx context.Context, batch []*pick[R]) {
-	slow, err := bulkTry(ctx, m.table.(driver.Bulk), func(tx driver.Tx) ([]*driver.Write, error) {
+	slow, err := bulkTry(ctx, m.table.(driver.Bulk), func(tx driver.ManyTx) error {
 		steps, err := m.choose(tx, batch)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, j := range batch {
 			for _, s := range j.steps {
 				if m.over(j.q, s, m.now()) != nil { // it is found out which call is too late
-					return nil, errOver
+					return errOver
 				}
 			}
 		}
-		return writesOf(steps), nil
+		return tx.WriteMany(writesOf(steps)) // it may commit
 	})
 	if slow || err != nil {
 		for _, j := range batch {

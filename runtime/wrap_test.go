@@ -58,15 +58,9 @@ func (t *wrappedTable) Update(ctx context.Context, f func(fsm.Tx) error) error {
 // wrappedBulk is a table that writes many records at once.
 type wrappedBulk struct{ wrappedTable }
 
-func (t *wrappedBulk) UpdateMany(ctx context.Context, f func(fsm.Tx) ([]*driver.Write, error)) error {
+func (t *wrappedBulk) UpdateMany(ctx context.Context, f func(driver.ManyTx) error) error {
 	t.store.bulks.Add(1)
-	return t.Update(ctx, func(tx fsm.Tx) error {
-		ws, err := f(tx)
-		if err != nil {
-			return err
-		}
-		return oneByOne{tx}.WriteMany(ws)
-	})
+	return t.Update(ctx, func(tx fsm.Tx) error { return f(oneByOne{tx}) })
 }
 
 // oneByOne writes many records as any store can.

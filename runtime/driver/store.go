@@ -87,13 +87,12 @@ type Table interface {
 // one. With it, calls on many records are made in few steps; without it, one by one.
 type Bulk interface {
 	Table
-	// UpdateMany is Update with an f that writes nothing itself: it returns the writes, each of another record, and the
-	// transaction makes all of them, which may be none, and commits. Errors of a write do not say which one they are
-	// about; the writes are tried one by one.
-	UpdateMany(ctx context.Context, f func(Tx) ([]*Write, error)) error
+	// UpdateMany is Update with a transaction that writes many records at once. WriteMany is the last thing that f does
+	// with it: the transaction may commit there. An error of that commit is UpdateMany's and not WriteMany's.
+	UpdateMany(ctx context.Context, f func(ManyTx) error) error
 }
 
-// ManyTx is a Tx that writes many records at once, for a transaction of the caller's: see fsm.Join.
+// ManyTx is the transaction of a Bulk.
 type ManyTx interface {
 	Tx
 	// WriteMany makes writes part of the transaction, each of another record: all

@@ -242,11 +242,11 @@ func (h *handle) Look(ctx context.Context, f func(driver.Reader) error) error { 
 
 // Update runs f in one transaction.
 func (h *handle) Update(ctx context.Context, f func(driver.Tx) error) error {
-	return h.UpdateMany(ctx, func(tx driver.Tx) ([]*driver.Write, error) { return nil, f(tx) })
+	return h.UpdateMany(ctx, func(tx driver.ManyTx) error { return f(tx) })
 }
 
-// UpdateMany runs f in one transaction, and makes the writes that it returns.
-func (h *handle) UpdateMany(ctx context.Context, f func(driver.Tx) ([]*driver.Write, error)) error {
+// UpdateMany runs f in one transaction.
+func (h *handle) UpdateMany(ctx context.Context, f func(driver.ManyTx) error) error {
 	tx, err := h.store.Begin(ctx)
 	if err != nil {
 		return err
@@ -256,12 +256,7 @@ func (h *handle) UpdateMany(ctx context.Context, f func(driver.Tx) ([]*driver.Wr
 	if err != nil {
 		return err
 	}
-	v := &view{tx: tx, table: t, schema: h.schema}
-	ws, err := f(v)
-	if err != nil {
-		return err
-	}
-	if err := v.WriteMany(ws); err != nil {
+	if err := f(&view{tx: tx, table: t, schema: h.schema}); err != nil {
 		return err
 	}
 	return tx.Commit(ctx)

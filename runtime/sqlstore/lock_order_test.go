@@ -117,25 +117,29 @@ func (t *watchedTable) Update(ctx context.Context, f func(driver.Tx) error) erro
 type pairedTable struct{ watchedTable }
 
 // UpdateMany writes two records with one statement, then the next two.
-func (t *pairedTable) UpdateMany(ctx context.Context, f func(driver.Tx) ([]*driver.Write, error)) error {
+func (t *pairedTable) UpdateMany(ctx context.Context, f func(driver.ManyTx) error) error {
 	tab := t.Table.(*table)
 	if d, is := tab.dialect.(loose); is && d.rows {
 		waits := *tab.writes.moveMany()
 		waits.text = strings.Replace(waits.text, " SKIP LOCKED", "", 1)
 		tab.writes.moveMany = func() *writeText { return &waits }
 	}
-	return tab.transact(ctx, "", func(x *txn) error {
-		ws, err := f(x)
-		for some := range slices.Chunk(ws, 2) {
-			if err == nil {
-				err = x.WriteMany(some)
-			}
-			if err == nil {
-				t.s.after("some")
-			}
+	return tab.UpdateMany(ctx, func(tx driver.ManyTx) error { return f(&pairs{tx, t.s}) })
+}
+
+type pairs struct {
+	driver.ManyTx
+	s *watchedStore
+}
+
+func (x *pairs) WriteMany(ws []*driver.Write) error {
+	for some := range slices.Chunk(ws, 2) {
+		if err := x.ManyTx.WriteMany(some); err != nil {
+			return err
 		}
-		return err
-	})
+		x.s.after("some")
+	}
+	return nil
 }
 
 func (x *watchedTx) Row(id string) (driver.Row, error) {

@@ -12,26 +12,14 @@ const maxMany = 1000
 
 var _ driver.Bulk = (*table)(nil)
 
-// UpdateMany runs f in one transaction, and makes the writes that it returns.
-func (t *table) UpdateMany(ctx context.Context, f func(driver.Tx) ([]*driver.Write, error)) error {
-	return t.transactAs(ctx, mode{piped: true}, t.dialect.claim(), func(x *txn) error {
-		ws, err := f(x)
-		if err != nil {
-			return err
-		}
-		return x.writeAll(ws, true)
-	})
+// UpdateMany runs f in one transaction.
+func (t *table) UpdateMany(ctx context.Context, f func(driver.ManyTx) error) error {
+	return t.transactAs(ctx, mode{piped: true}, t.dialect.claim(), func(x *txn) error { return f(x) })
 }
 
 // WriteMany makes writes of different records part of the transaction. On a server
 // those of the same kind are one statement.
-func (x *txn) WriteMany(ws []*driver.Write) error { return x.writeAll(ws, false) }
-
-// writeAll is WriteMany; last says that the transaction has nothing else to do.
-func (x *txn) writeAll(ws []*driver.Write, last bool) error {
-	if len(ws) == 0 {
-		return x.err
-	}
+func (x *txn) WriteMany(ws []*driver.Write) error {
 	if err := x.reserve(ws...); err != nil {
 		return err
 	}
@@ -39,10 +27,8 @@ func (x *txn) writeAll(ws []*driver.Write, last bool) error {
 	if err != nil {
 		return err
 	}
-	if last {
-		if taken, err := x.take(ws); taken {
-			return err
-		}
+	if taken, err := x.take(ws); taken {
+		return err
 	}
 	for len(ws) > 0 {
 		n := 1

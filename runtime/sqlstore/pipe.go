@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	sqldriver "database/sql/driver"
@@ -35,6 +36,9 @@ func (p *pipe) query(ctx context.Context, each func(Rows) error, text string, ar
 }
 
 func (p *pipe) run(ctx context.Context, trip Trip) (int64, error) {
+	if p.over {
+		return 0, sql.ErrTxDone
+	}
 	trip.Begin, p.begun = !p.begun, true
 	return p.s.byDriver(ctx, nil, trip)
 }
@@ -74,21 +78,22 @@ func (t *table) oncePiped(ctx context.Context, s *session, at *spot, how mode, f
 			err = t.fault("commit", err)
 		}
 	}
-	if err != nil {
-		return false, err
+	if p.over && err != nil { // f has done more than it may
+		p.lost = cmp.Or(p.lost, errors.New("sqlstore: an error came behind the last write: "+err.Error()))
 	}
 	if p.lost != nil {
 		return true, t.lost(x.last, p.lost)
 	}
-	return false, nil
+	return false, err
 }
 
 // take moves records that the transaction has locked, and commits. It reports whether it does so.
 func (x *txn) take(ws []*driver.Write) (bool, error) {
 	p, piped := x.q.(*pipe)
-	if !piped || !x.locked || len(ws) > maxMany || ws[0].Prev.Rev == 0 {
+	if !piped || !x.locked || len(ws) == 0 || len(ws) > maxMany || ws[0].Prev.Rev == 0 {
 		return false, nil
 	}
+	var things []string
 	for _, w := range ws {
 		if !alike(ws[0], w) {
 			return false, nil
@@ -96,6 +101,10 @@ func (x *txn) take(ws []*driver.Write) (bool, error) {
 		if err := x.t.sound(w); err != nil {
 			return true, err
 		}
+		things = append(things, x.t.thingsOf(w)...)
+	}
+	if err := x.asks(things...); err != nil {
+		return true, err
 	}
 	x.last, x.kept, x.ran = ws[0], nil, true
 	text, args := x.t.taking(x.behind(), ws)

@@ -201,7 +201,7 @@ func TestEachQueryHasACaller(t *testing.T) {
 		asked[m[1]] = true
 	}
 	only := map[string]string{ // what one database needs, and the other one does not
-		"create": "postgres", "create_many": "postgres", "some": "postgres", "log_lag": "postgres", "leave_notes": "postgres",
+		"create": "postgres", "create_many": "postgres", "take": "postgres", "some": "postgres", "log_lag": "postgres", "leave_notes": "postgres",
 		"asks": "postgres", "leaves": "postgres", "one": "postgres",
 		"many": "postgres", "many_unlocked": "postgres", "try_places": "postgres", "await_batches": "postgres",
 		"lock_group": "postgres", "try_group": "postgres", "lock_places": "postgres", "try_to_lock_places": "postgres",

@@ -364,6 +364,7 @@ func (t *table) once(ctx context.Context, at *spot, claim string, how mode, f fu
 		return t.unopened(ctx, err)
 	}
 	if how.piped && !how.strict && s.native != nil && !t.dialect.pooled() {
+		broken = true // a panic
 		broken, err = t.oncePiped(ctx, s, at, how, f)
 		return err
 	}

@@ -26,24 +26,24 @@ func (t *table) postgresWrites() *writeTexts {
 	texts.createMany = add("create_many", func() *writeText { return t.createText(true) })
 	for i := range t.schema.Operations {
 		if o := &t.schema.Operations[i]; o.Leaves || o.Stays {
-			texts.moves[moveKey{operation: o}] = add("move "+o.Stored, func() *writeText { return t.moveText("move", o, false) })
+			texts.moves[moveKey{operation: o}] = add("move "+o.Stored, func() *writeText { return t.moveText(o, false, false) })
 		}
 	}
-	texts.moves[moveKey{}] = add("move", func() *writeText { return t.moveText("move", nil, false) })
-	texts.moveMany = add("move_many", func() *writeText { return t.moveText("move", nil, true) })
-	texts.take = add("take", func() *writeText { return t.moveText("take", nil, false) })
-	texts.takeMany = add("take_many", func() *writeText { return t.moveText("take", nil, true) })
+	texts.moves[moveKey{}] = add("move", func() *writeText { return t.moveText(nil, false, false) })
+	texts.moveMany = add("move_many", func() *writeText { return t.moveText(nil, true, false) })
+	texts.take = add("take", func() *writeText { return t.moveText(nil, false, true) })
+	texts.takeMany = add("take_many", func() *writeText { return t.moveText(nil, true, true) })
 	texts.record = add("record", func() *writeText { return t.finishText("record", eventCells(), nil) })
 	return texts
 }
 
-// moveText makes a statement of moves, move or take. Of any operation, and of a batch, it sets the columns
-// that each write says.
-func (t *table) moveText(name string, o *driver.OperationInfo, many bool) *writeText {
+// moveText makes the statement of moves, or of moves that take what the transaction has locked. Of any operation, and of a
+// batch, it sets the columns that each write says.
+func (t *table) moveText(o *driver.OperationInfo, many, take bool) *writeText {
 	cells := slices.Concat([]cell{idCell, revCell, updatedCell, wasCell}, stepCells(false))
 	made := map[string]string{"WRITES": "{one}", "ALL": "1"}
 	switch {
-	case many && name == "take":
+	case many && take:
 		made["WRITES"], made["ALL"] = "{many}", "{LAST}::bigint"
 	case many:
 		made["WRITES"] = "{many_unlocked}"
@@ -73,7 +73,10 @@ func (t *table) moveText(name string, o *driver.OperationInfo, many bool) *write
 			made["SETS"] += ", " + quote(c.Name) + " = " + t.worth(c, of)
 		}
 	}
-	return t.finishText(name, cells, made)
+	if take {
+		return t.finishText("take", cells, made)
+	}
+	return t.finishText("move", cells, made)
 }
 
 // createText makes the statement of creations.

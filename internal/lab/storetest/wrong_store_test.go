@@ -110,15 +110,16 @@ type wrongBulk struct {
 	many func(fsm.Tx, []*driver.Write) error
 }
 
-func (b wrongBulk) UpdateMany(ctx context.Context, f func(fsm.Tx) ([]*driver.Write, error)) error {
-	return b.Update(ctx, func(tx fsm.Tx) error {
-		ws, err := f(tx)
-		if err != nil {
-			return err
-		}
-		return b.many(tx, ws)
-	})
+func (b wrongBulk) UpdateMany(ctx context.Context, f func(driver.ManyTx) error) error {
+	return b.Update(ctx, func(tx fsm.Tx) error { return f(wrongMany{tx, b.many}) })
 }
+
+type wrongMany struct {
+	fsm.Tx
+	many func(fsm.Tx, []*driver.Write) error
+}
+
+func (m wrongMany) WriteMany(ws []*driver.Write) error { return m.many(m.Tx, ws) }
 
 type wrongReader struct {
 	driver.Reader
