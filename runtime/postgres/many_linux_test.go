@@ -2,6 +2,8 @@ package postgres_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"testing"
@@ -15,8 +17,14 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 )
 
+// prepared is how a session names a statement that it runs, in the message that runs it.
+func prepared(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "\x00stmt_" + hex.EncodeToString(sum[:24]) + "\x00"
+}
+
 // When the answer to the commit of a batch is lost, or to the statement before it,
-// the same calls again give each record its one event.
+// the same calls again give each record its one event. A pick sends its commit with its write.
 func TestLostAnswerToABatch(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
@@ -43,13 +51,16 @@ func TestLostAnswerToABatch(t *testing.T) {
 			}
 			return m.ApplyMany(ctx, items)
 		}},
-		{"picked", `"pick s"`, func(ctx context.Context, round string) ([]fsm.Outcome[storetest.Parcel], error) {
+		{"picked", "lane s", func(ctx context.Context, round string) ([]fsm.Outcome[storetest.Parcel], error) {
 			return m.Pick(ctx, n, storetest.Hold(storetest.Meta{RequestID: "pick " + round, Actor: "w"}, "lane "+round, time.Now().Add(time.Hour)))
 		}},
 	}
+	if _, err := steps[0].batch(t.Context(), "w"); err != nil { // so that COMMIT is prepared
+		t.Fatal(err)
+	}
 	for _, ambiguous := range []bool{true, false} {
 		for rev, step := range steps {
-			round, word := "c", "commit\x00"
+			round, word := "c", prepared("COMMIT")
 			if !ambiguous {
 				round, word = "s", step.heard
 			}

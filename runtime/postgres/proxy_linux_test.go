@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"io"
 	"net"
 	"sync"
@@ -18,6 +19,7 @@ type proxy struct {
 	mu     sync.Mutex
 	silent bool   // answers are lost; what is asked still reaches the server
 	until  string // the next statement with this word makes the proxy silent; empty: none does
+	trips  int    // messages that the server has to answer before it hears of more
 	conns  []net.Conn
 }
 
@@ -56,7 +58,7 @@ func (p *proxy) serve() {
 		p.conns = append(p.conns, client, server)
 		p.mu.Unlock()
 		go func() {
-			io.Copy(server, io.TeeReader(client, listener{p}))
+			io.Copy(server, io.TeeReader(client, &listener{p: p}))
 			server.Close()
 		}()
 		go p.answers(client, server)
@@ -85,16 +87,48 @@ func (p *proxy) answers(client, server net.Conn) {
 }
 
 // listener hears what is asked, before the server does.
-type listener struct{ p *proxy }
+type listener struct {
+	p     *proxy
+	begun bool   // the first message, which has no type, was heard
+	rest  []byte // the beginning of a message
+}
 
-// Write makes the proxy silent when the word is heard.
-func (l listener) Write(b []byte) (int, error) {
+// Write makes the proxy silent when the word is heard, and counts trips.
+func (l *listener) Write(b []byte) (int, error) {
 	l.p.mu.Lock()
 	defer l.p.mu.Unlock()
+	for l.rest = append(l.rest, b...); ; {
+		kind := l.rest
+		if l.begun && len(kind) > 0 {
+			kind = kind[1:]
+		}
+		if len(kind) < 4 {
+			break
+		}
+		n := len(l.rest) - len(kind) + int(binary.BigEndian.Uint32(kind))
+		if len(l.rest) < n {
+			break
+		}
+		if l.begun && (l.rest[0] == 'S' || l.rest[0] == 'Q') { // Sync, and a simple query
+			l.p.trips++
+		}
+		l.begun, l.rest = true, l.rest[n:]
+	}
 	if l.p.until != "" && bytes.Contains(b, []byte(l.p.until)) {
 		l.p.silent, l.p.until = true, ""
 	}
 	return len(b), nil
+}
+
+// took returns how many trips something takes.
+func (p *proxy) took(f func()) int {
+	p.mu.Lock()
+	before := p.trips
+	p.mu.Unlock()
+	f()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.trips - before
 }
 
 // silenceAt loses all answers from that of the next statement with a word on.
