@@ -130,3 +130,43 @@ func TestWorkerWhoseClaimIsLate(t *testing.T) {
 		}
 	})
 }
+
+// written is a transaction whose writes are counted.
+type written struct {
+	fsm.Tx
+	writes *int
+}
+
+func (c written) Write(w *driver.Write) error {
+	*c.writes++
+	return c.Tx.Write(w)
+}
+
+// The deadline of a pick in a round is looked at before the write, with which the store may commit.
+func TestDeadlineIsLookedAtBeforeTheWrite(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	var slow time.Duration // what the clock gains at each look at it
+	store := &wrapped{Store: memstore.New()}
+	m := open(t, store, storetest.Schema(), fsm.WithClock(func() time.Time { now = now.Add(slow); return now }))
+	must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
+	before, writes := store.bulks.Load(), 0
+	store.update = func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		if store.bulks.Load() == before+1 && writes == 0 {
+			return table.Update(ctx, func(tx fsm.Tx) error {
+				err := f(written{tx, &writes})
+				if err == nil || writes != 0 {
+					t.Errorf("%v after %d writes, want that the deadline went by before any", err, writes)
+				}
+				writes = -1 // the round is over
+				return err
+			})
+		}
+		return table.Update(ctx, f)
+	}
+	slow = time.Second
+	_, err := m.Pick(t.Context(), 1, storetest.Hold(w1, "a", now.Add(2500*time.Millisecond)))
+	if !errors.Is(err, fsm.ErrInvalidInput) || writes != -1 {
+		t.Errorf("got %v, %d", err, writes)
+	}
+}

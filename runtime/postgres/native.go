@@ -134,7 +134,7 @@ func (n *native) read(k *known, result *pgconn.ResultReader, each func(sqlstore.
 	return tag.RowsAffected(), err
 }
 
-const begin, commit = "BEGIN", "COMMIT"
+const begin, commit = "BEGIN ISOLATION LEVEL READ COMMITTED", "COMMIT"
 
 // together sends a statement with BEGIN before it, or COMMIT behind it.
 func (n *native) together(ctx context.Context, t *sqlstore.Trip) (count int64, err error) {

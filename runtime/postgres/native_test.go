@@ -273,3 +273,126 @@ func TestStatementsThatPgxForgot(t *testing.T) {
 		t.Errorf("got %v, %v", list, err)
 	}
 }
+
+// BEGIN and COMMIT go with statements. What the server says of a statement before COMMIT is that statement's error, and
+// nobody is told of a commit that was a rollback.
+func TestBeginAndCommitInATrip(t *testing.T) {
+	t.Parallel()
+	server := pgtest.DSN(t)
+	s, other := newSession(t, server), newSession(t, server)
+	s.exec(`CREATE TABLE made ("a" text, "b" bigint, UNIQUE ("a") DEFERRABLE INITIALLY DEFERRED)`)
+	trip := func(trip sqlstore.Trip) (list []string, err error) {
+		if !trip.Commit {
+			trip.Each = func(row sqlstore.Rows) error {
+				var v any
+				err := row.Scan(&v)
+				list = append(list, fmt.Sprint(v))
+				return err
+			}
+		}
+		_, err = s.q.Native.Run(t.Context(), time.Minute, trip)
+		return list, err
+	}
+	begin := sqlstore.Trip{Begin: true, Text: `SELECT "b" FROM made WHERE "a" = $1 FOR UPDATE`, Args: []any{"x"}}
+	insert := func(a string, b any) sqlstore.Trip {
+		return sqlstore.Trip{Text: `INSERT INTO made VALUES ($1, 6 / $2::bigint)`, Args: []any{a, b}, Commit: true}
+	}
+	count := func(want string) {
+		t.Helper()
+		if list, err := other.texts(`SELECT count(*) FROM made`); err != nil || list[0] != want {
+			t.Errorf("%v rows, %v; want %s", list, err, want)
+		}
+		if !s.q.Ended() {
+			t.Error("the transaction is open")
+			s.exec(`ROLLBACK`)
+		}
+	}
+	open := func(what string, err error, want bool) {
+		t.Helper()
+		if c := (*sqlstore.CommitError)(nil); err == nil || errors.As(err, &c) != want {
+			t.Errorf("%s: %v; want an error of COMMIT: %t", what, err, want)
+		}
+	}
+	if list, err := trip(begin); err != nil || len(list) != 0 || s.q.Ended() {
+		t.Fatalf("got %v, %v, ended %t", list, err, s.q.Ended())
+	}
+	if _, err := trip(insert("x", int64(2))); err != nil {
+		t.Fatal(err)
+	}
+	count("1")
+	if list, err := trip(begin); err != nil || len(list) != 1 || list[0] != "3" {
+		t.Errorf("read %v, %v", list, err)
+	}
+	_, err := trip(insert("y", int64(0)))
+	open("a division by zero", err, false)
+	_, err = trip(sqlstore.Trip{Commit: true})
+	if open("the commit of what has failed", err, true); !strings.Contains(err.Error(), "resulted in rollback") {
+		t.Errorf("got %v, want that it was a rollback", err)
+	}
+	count("1")
+	if _, err = trip(begin); err != nil {
+		t.Fatal(err)
+	}
+	_, err = trip(insert("x", int64(1)))
+	open("what is deferred to the commit", err, true)
+	count("1")
+	removed := func(what string, err error) {
+		t.Helper()
+		if said := (interface{ SQLState() string })(nil); !errors.As(err, &said) || said.SQLState() != "26000" {
+			t.Errorf("%s was removed: %v; want the state 26000", what, err)
+		}
+	}
+	s.exec(`DEALLOCATE ALL`)
+	if _, err = trip(begin); err != nil {
+		removed("a statement behind BEGIN", err)
+		s.exec(`ROLLBACK`)
+		_, err = trip(begin)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = trip(insert("z", int64(1)))
+	removed("a statement before COMMIT", err)
+	open("a statement before COMMIT was removed", err, false)
+	s.exec(`ROLLBACK`)
+	count("1")
+	if _, err = trip(begin); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = trip(insert("z", int64(1))); err != nil {
+		t.Fatal(err)
+	}
+	count("2")
+	if _, err = trip(begin); err != nil {
+		t.Fatal(err)
+	}
+	names, err := s.texts(`SELECT name FROM pg_prepared_statements WHERE statement = 'COMMIT'`)
+	if err != nil || len(names) != 1 {
+		t.Fatal(names, err)
+	}
+	s.exec(`DEALLOCATE "` + names[0] + `"`)
+	_, err = trip(insert("v", int64(1)))
+	removed("COMMIT", err)
+	open("COMMIT was removed", err, true)
+	s.exec(`ROLLBACK`)
+	count("2")
+	if _, err = trip(begin); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = trip(insert("v", int64(1))); err != nil {
+		t.Fatal(err)
+	}
+	count("3")
+	if _, err = trip(begin); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := other.texts(`SELECT pg_terminate_backend(pid)::text FROM pg_stat_activity
+		WHERE state = 'idle in transaction' AND datname = current_database()`); err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	_, err = trip(insert("w", int64(1)))
+	open("the server has ended the session", err, true)
+	if list, err := other.texts(`SELECT count(*) FROM made`); err != nil || list[0] != "3" {
+		t.Errorf("%v rows, %v; want 3", list, err)
+	}
+}

@@ -23,7 +23,7 @@ type Native interface {
 
 // Trip is what is sent to the server at once.
 type Trip struct {
-	Begin  bool             // BEGIN goes before the statement
+	Begin  bool             // BEGIN of a transaction that is read committed goes before the statement
 	Each   func(Rows) error // takes the rows, one after the other; nil: there are none
 	Text   string           // of the statement; without Each, Args, Begin and Commit it may hold several
 	Args   []any
