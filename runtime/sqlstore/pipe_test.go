@@ -81,7 +81,9 @@ func TestPipe(t *testing.T) {
 		"not even a look":        {f: func(*txn) error { return nil }},
 		"what nobody has locked": {f: func(x *txn) error { return x.WriteMany(moves(false, "a", "b")) }, told: []string{"BEGIN move", "COMMIT"}},
 		"a kind beside it": {
-			f:    func(x *txn) error { return errors.Join(look(x), x.WriteMany(append(moves(false, "a", "b"), moves(true, "c")...))) },
+			f: func(x *txn) error {
+				return errors.Join(look(x), x.WriteMany(append(moves(false, "a", "b"), moves(true, "c")...)))
+			},
 			told: []string{"BEGIN look", "move", "", "COMMIT"},
 		},
 		"an error of f": {f: func(x *txn) error { return errors.Join(look(x), driver.ErrHeld) }, told: []string{"BEGIN look", "ROLLBACK"}, want: driver.ErrHeld},
