@@ -50,12 +50,16 @@ func TestPlansOfBatches(t *testing.T) {
 	}
 	for name, writes := range map[string][]*driver.Write{
 		"moves":     {send("a"), send("b"), send("c")},
+		"takes":     {send("a"), send("b"), send("c")},
 		"creations": moves(true, "a", "b", "c"),
 	} {
 		for _, w := range writes {
 			w.Row.Values = make([]any, len(tab.schema.Columns))
 		}
 		text, args := tab.writing(false, writes...)
+		if name == "takes" {
+			text, args = tab.taking(true, writes)
+		}
 		_, err = conn.ExecContext(t.Context(), "PREPARE "+name+" AS "+text)
 		if err != nil {
 			t.Fatal(err)

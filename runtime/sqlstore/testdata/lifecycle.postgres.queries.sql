@@ -14,10 +14,8 @@ FROM w AS i WHERE true
 RETURNING "id";
 
 -- name: create_many
--- Makes records. What is known to be taken is left out before, and so is what another one is about
--- to take; what is taken by others at the same time fails the statement. OFFSET 0 makes the
--- planner look for each record by an index. Of each unique rule one NOT EXISTS looks. The places of what
--- is left are locked last: AND alone has no order.
+-- Makes a record. One whose id or place is taken is no error but no row. What the log alone has fails with 23505: a request
+-- of the machine that is taken, and the id of a record that was purged.
 WITH /* lifecycle: create_many */ i AS MATERIALIZED (
 	SELECT * FROM (SELECT * FROM unnest($2::text::text[], $3::text::bigint[], $4::text::timestamptz[], $5::text::timestamptz[], $6::text::text[], $7::text::text[], $8::text::text[], $9::text::timestamptz[], $10::text::text[], $11::text::text[], $12::text::text[], $13::text::bigint[], $14::text::text[], $15::text::json[], $16::text::json[], $17::text::json[], $18::text::json[], $19::text::bigint[], $20::text::text[], $21::text::text[], $22::text::bigint[], $23::text::text[], $24::text::json[], $25::text::text[], $26::text::timestamptz[], $27::text::json[], $28::text::json[], $29::text::timestamptz[], $30::text::bigint[], $31::text::text[]) AS i("id", "rev", "created_at", "updated_at", "operation", "name", "to_state", "occurred_at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "checksum", "v_dedupe_key", "v_payload", "v_owner", "v_lease", "v_result", "v_error", "v_queued_at", "v_attempt", "places") LIMIT $32::bigint) AS i WHERE CASE WHEN NOT EXISTS (SELECT 1 FROM "lifecycle" AS r WHERE r."id" = i."id" OFFSET 0)
 		AND NOT EXISTS (SELECT 1 FROM "lifecycle_events" AS e WHERE e."request_id" = i."request_id" AND e."request_n" = i."request_n"
@@ -260,9 +258,8 @@ RETURNING "id"
 SELECT CASE WHEN count(*) = 1 THEN true ELSE concat('fsm: a trigger keeps records from being moved; so many were moved: ', count(*))::boolean END FROM e;
 
 -- name: take_many
--- Moves records: each row at the revision and in the state that was decided on, then its effects, then
--- its event. Of a record that is elsewhere nothing is returned. There is one text for each operation; one for what
--- any operation may change; and one for a batch of any operations. The last two have a bit for each column in "changed".
+-- Moves records that the transaction has locked, with COMMIT behind it in the same trip: one that is not moved fails it. The text
+-- that fails is no constant, which the planner would look at.
 WITH /* lifecycle: take_many */ i AS (SELECT * FROM unnest($2::text::text[], $3::text::bigint[], $4::text::timestamptz[], $5::text::bigint[], $6::text::text[], $7::text::text[], $8::text::text[], $9::text::text[], $10::text::timestamptz[], $11::text::text[], $12::text::text[], $13::text::text[], $14::text::bigint[], $15::text::text[], $16::text::json[], $17::text::json[], $18::text::json[], $19::text::json[], $20::text::bigint[], $21::text::text[], $22::text::text[], $23::text::bigint[], $24::text::bigint[], $25::text::text[], $26::text::json[], $27::text::text[], $28::text::timestamptz[], $29::text::json[], $30::text::json[], $31::text::timestamptz[], $32::text::bigint[]) AS i("id", "rev", "updated_at", "was", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "checksum", "changed", "v_dedupe_key", "v_payload", "v_owner", "v_lease", "v_result", "v_error", "v_queued_at", "v_attempt") LIMIT $33::bigint),
 w AS (
 	UPDATE "lifecycle" AS r SET "rev" = r."rev" + 1, "updated_at" = i."updated_at", "state" = i."to_state", "dedupe_key" = CASE WHEN i."changed" & 1 <> 0 THEN i."v_dedupe_key" ELSE r."dedupe_key" END, "payload" = CASE WHEN i."changed" & 2 <> 0 THEN i."v_payload" ELSE r."payload" END, "owner" = CASE WHEN i."changed" & 4 <> 0 THEN i."v_owner" ELSE r."owner" END, "lease" = CASE WHEN i."changed" & 8 <> 0 THEN i."v_lease" ELSE r."lease" END, "result" = CASE WHEN i."changed" & 16 <> 0 THEN i."v_result" ELSE r."result" END, "error" = CASE WHEN i."changed" & 32 <> 0 THEN i."v_error" ELSE r."error" END, "queued_at" = CASE WHEN i."changed" & 64 <> 0 THEN i."v_queued_at" ELSE r."queued_at" END, "attempt" = CASE WHEN i."changed" & 128 <> 0 THEN i."v_attempt" ELSE r."attempt" END, "_open" = i."to_state" IN ('queued', 'claimed', 'running', 'stalled'), "_in_queued_or_stalled" = i."to_state" IN ('queued', 'stalled'), "_in_claimed_or_running" = i."to_state" IN ('claimed', 'running'), "_minute_lease" = date_trunc('minute', CASE WHEN i."changed" & 8 <> 0 THEN i."v_lease" ELSE r."lease" END),
