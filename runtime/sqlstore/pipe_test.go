@@ -15,31 +15,38 @@ import (
 
 // trips are those of a session, told by what they are.
 type trips struct {
-	told  []string
-	fails map[string]error
-	also  func(told string)
+	told []string
+	at   string // the one that fails
+	err  error
+	also func(told string)
 }
 
 func (d *trips) Ended() bool { return false }
 
 func (d *trips) Run(_ context.Context, _ time.Duration, trip Trip) (int64, error) {
 	var told []string
-	for _, part := range []struct {
-		is   bool
-		word string
-	}{{trip.Begin, "BEGIN"}, {strings.Contains(trip.Text, "FOR NO KEY UPDATE SKIP LOCKED"), "look"}, {strings.Contains(trip.Text, " take"), "take"},
-		{strings.Contains(trip.Text, "m: move"), "move"}, {trip.Text == "ROLLBACK", "ROLLBACK"}, {trip.Commit, "COMMIT"}} {
-		if part.is {
-			told = append(told, part.word)
+	for part, is := range map[string]bool{
+		"look": strings.Contains(trip.Text, "FOR NO KEY UPDATE SKIP LOCKED"), "take": strings.Contains(trip.Text, "m: take"),
+		"move": strings.Contains(trip.Text, "m: move"), "other": strings.Contains(trip.Text, "m: create"),
+		"ROLLBACK": trip.Text == "ROLLBACK",
+	} {
+		if is && (part != "look" || trip.Each != nil && !strings.Contains(trip.Text, "m: move")) {
+			told = append(told, part)
 		}
+	}
+	if trip.Begin {
+		told = append([]string{"BEGIN"}, told...)
+	}
+	if trip.Commit {
+		told = append(told, "COMMIT")
 	}
 	word := strings.Join(told, " ")
 	d.told = append(d.told, word)
 	if d.also != nil {
 		d.also(word)
 	}
-	if err := d.fails[word]; err != nil {
-		return 0, err
+	if word == d.at {
+		return 0, d.err
 	}
 	if trip.Each == nil {
 		return 1, nil
@@ -67,56 +74,54 @@ func TestPipe(t *testing.T) {
 		}
 		return x.WriteMany(moves(false, "a", "b"))
 	}
-	both := []string{"BEGIN look", "take COMMIT"}
+	many := func(x *txn) error { return x.WriteMany(moves(false, "a", "b")) }
+	kinds := func(x *txn) error { return x.WriteMany(append(moves(false, "a", "b"), moves(true, "c")...)) }
+	then := func(f, g func(x *txn) error) func(x *txn) error {
+		return func(x *txn) error { return errors.Join(f(x), g(x)) }
+	}
+	held := func(*txn) error { return driver.ErrHeld }
+	none := func(*txn) error { return nil }
+	leave := func(told string) {
+		if told == "BEGIN look" {
+			gone()
+		}
+	}
+	const (
+		first, second = "BEGIN look", "take COMMIT"
+		both          = first + ", " + second
+		bare          = first + ", COMMIT"
+		back          = both + ", ROLLBACK"
+	)
 	for name, c := range map[string]struct {
 		f      func(x *txn) error
-		fails  map[string]error
+		at     string // the trip that fails, so:
+		err    error
 		also   func(told string)
-		told   []string
+		told   string
 		want   error // nil: none
 		broken bool
 	}{
-		"well":                   {f: take, told: both},
-		"nothing":                {f: look, told: []string{"BEGIN look", "COMMIT"}},
-		"not even a look":        {f: func(*txn) error { return nil }},
-		"what nobody has locked": {f: func(x *txn) error { return x.WriteMany(moves(false, "a", "b")) }, told: []string{"BEGIN move", "COMMIT"}},
-		"a kind beside it": {
-			f: func(x *txn) error {
-				return errors.Join(look(x), x.WriteMany(append(moves(false, "a", "b"), moves(true, "c")...)))
-			},
-			told: []string{"BEGIN look", "move", "", "COMMIT"},
-		},
-		"an error of f": {f: func(x *txn) error { return errors.Join(look(x), driver.ErrHeld) }, told: []string{"BEGIN look", "ROLLBACK"}, want: driver.ErrHeld},
-		"too few":       {f: take, fails: map[string]error{both[1]: errors.New(tooFew + "1")}, told: append(both, "ROLLBACK"), want: driver.ErrMoved},
-		"a rule":        {f: take, fails: map[string]error{both[1]: constraint}, told: append(both, "ROLLBACK"), want: driver.ErrMoved},
-		"another writer": {
-			f: take, fails: map[string]error{both[1]: deadlock}, told: append(both, "ROLLBACK"), want: fsm.ErrBusy,
-		},
-		"a rule at the commit":       {f: take, fails: map[string]error{both[1]: &CommitError{constraint}}, told: both, want: fsm.ErrInvariant, broken: true},
-		"another one at the commit":  {f: take, fails: map[string]error{both[1]: &CommitError{deadlock}}, told: both, want: fsm.ErrBusy, broken: true},
-		"no answer to the commit":    {f: take, fails: map[string]error{both[1]: &CommitError{lost}}, told: both, want: fsm.ErrAmbiguous, broken: true},
-		"the server ends":            {f: take, fails: map[string]error{both[1]: &CommitError{state("57P01")}}, told: both, want: fsm.ErrAmbiguous, broken: true},
-		"no answer to a lone commit": {f: look, fails: map[string]error{"COMMIT": &CommitError{lost}}, told: []string{"BEGIN look", "COMMIT"}, want: fsm.ErrAmbiguous, broken: true},
-		"no way back": {
-			f: take, fails: map[string]error{both[0]: context.DeadlineExceeded, "ROLLBACK": context.DeadlineExceeded},
-			told: []string{both[0], "ROLLBACK"}, want: fsm.ErrBusy, broken: true,
-		},
-		"an error behind the commit": {
-			f:    func(x *txn) error { return errors.Join(take(x), look(x)) },
-			told: both, want: fsm.ErrAmbiguous, broken: true,
-		},
-		"the call ends before": {
-			f: take, told: []string{both[0], "ROLLBACK"}, want: context.Canceled,
-			also: func(told string) {
-				if told == both[0] {
-					gone()
-				}
-			},
-		},
+		"well":                       {f: take, told: both},
+		"nothing":                    {f: look, told: bare},
+		"not even a look":            {f: none},
+		"what nobody has locked":     {f: many, told: "BEGIN move, COMMIT"},
+		"a kind beside it":           {f: then(look, kinds), told: "BEGIN look, move, other, COMMIT"},
+		"an error of f":              {f: then(look, held), told: "BEGIN look, ROLLBACK", want: driver.ErrHeld},
+		"too few":                    {f: take, at: second, err: errors.New(tooFew + "1"), told: back, want: driver.ErrMoved},
+		"a rule":                     {f: take, at: second, err: constraint, told: back, want: driver.ErrMoved},
+		"another writer":             {f: take, at: second, err: deadlock, told: back, want: fsm.ErrBusy},
+		"a rule at the commit":       {f: take, at: second, err: &CommitError{constraint}, told: both, want: fsm.ErrInvariant, broken: true},
+		"another one at the commit":  {f: take, at: second, err: &CommitError{deadlock}, told: both, want: fsm.ErrBusy, broken: true},
+		"no answer to the commit":    {f: take, at: second, err: &CommitError{lost}, told: both, want: fsm.ErrAmbiguous, broken: true},
+		"the server ends":            {f: take, at: second, err: &CommitError{state("57P01")}, told: both, want: fsm.ErrAmbiguous, broken: true},
+		"no answer to a lone commit": {f: look, at: "COMMIT", err: &CommitError{lost}, told: bare, want: fsm.ErrAmbiguous, broken: true},
+		"a lost connection":          {f: take, at: first, err: lost, told: "BEGIN look, ROLLBACK", want: lost},
+		"an error behind the commit": {f: then(take, look), told: both, want: fsm.ErrAmbiguous, broken: true},
+		"the call ends before":       {f: take, also: leave, told: "BEGIN look, ROLLBACK", want: context.Canceled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, _ := drivenSession(t)
-			d := &trips{fails: c.fails, also: c.also}
+			d := &trips{at: c.at, err: c.err, also: c.also}
 			s.native = d
 			x, _ := scriptedTx(t, Postgres(), mode{})
 			ctx, cancel := context.WithCancel(t.Context())
@@ -126,7 +131,7 @@ func TestPipe(t *testing.T) {
 			if !errors.Is(err, c.want) || broken != c.broken {
 				t.Errorf("broken %t, %v; want %t, %v", broken, err, c.broken, c.want)
 			}
-			if diff := cmp.Diff(c.told, d.told); diff != "" {
+			if diff := cmp.Diff(c.told, strings.Join(d.told, ", ")); diff != "" {
 				t.Errorf("trips (-want +got):\n%s", diff)
 			}
 		})

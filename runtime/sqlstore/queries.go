@@ -150,7 +150,10 @@ func (t *table) queries() (list []Query) {
 	file := queryFiles[t.dialect.Name()]
 	for _, x := range t.writes.all {
 		of, _, _ := strings.Cut(x.name, " ")
-		if of = strings.TrimSuffix(of, "_many"); file.texts[of] == "" {
+		if file.texts[of] == "" { // it is a batch, or of an operation
+			of = strings.TrimSuffix(of, "_many")
+		}
+		if file.texts[of] == "" {
 			of = "move"
 		}
 		list = append(list, Query{x.name, file.words[of], x.text().text})

@@ -201,8 +201,8 @@ func TestEachQueryHasACaller(t *testing.T) {
 		asked[m[1]] = true
 	}
 	only := map[string]string{ // what one database needs, and the other one does not
-		"create": "postgres", "create_many": "postgres", "take": "postgres", "some": "postgres", "log_lag": "postgres", "leave_notes": "postgres",
-		"asks": "postgres", "leaves": "postgres", "one": "postgres",
+		"create": "postgres", "create_many": "postgres", "some": "postgres", "log_lag": "postgres", "leave_notes": "postgres",
+		"take": "postgres", "asks": "postgres", "leaves": "postgres", "one": "postgres",
 		"many": "postgres", "many_unlocked": "postgres", "try_places": "postgres", "await_batches": "postgres",
 		"lock_group": "postgres", "try_group": "postgres", "lock_places": "postgres", "try_to_lock_places": "postgres",
 		"fresh": "sqlite", "again": "sqlite", "log_step": "sqlite", "leave": "sqlite", "leave_note": "sqlite", "wake_all": "sqlite",

@@ -14,8 +14,10 @@ FROM w AS i WHERE true
 RETURNING "id";
 
 -- name: create_many
--- Makes a record. One whose id or place is taken is no error but no row. What the log alone has fails with 23505: a request
--- of the machine that is taken, and the id of a record that was purged.
+-- Makes records. What is known to be taken is left out before, and so is what another one is about
+-- to take; what is taken by others at the same time fails the statement. OFFSET 0 makes the
+-- planner look for each record by an index. Of each unique rule one NOT EXISTS looks. The places of what
+-- is left are locked last: AND alone has no order.
 WITH /* lifecycle: create_many */ i AS MATERIALIZED (
 	SELECT * FROM (SELECT * FROM unnest($2::text::text[], $3::text::bigint[], $4::text::timestamptz[], $5::text::timestamptz[], $6::text::text[], $7::text::text[], $8::text::text[], $9::text::timestamptz[], $10::text::text[], $11::text::text[], $12::text::text[], $13::text::bigint[], $14::text::text[], $15::text::json[], $16::text::json[], $17::text::json[], $18::text::json[], $19::text::bigint[], $20::text::text[], $21::text::text[], $22::text::bigint[], $23::text::text[], $24::text::json[], $25::text::text[], $26::text::timestamptz[], $27::text::json[], $28::text::json[], $29::text::timestamptz[], $30::text::bigint[], $31::text::text[]) AS i("id", "rev", "created_at", "updated_at", "operation", "name", "to_state", "occurred_at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "checksum", "v_dedupe_key", "v_payload", "v_owner", "v_lease", "v_result", "v_error", "v_queued_at", "v_attempt", "places") LIMIT $32::bigint) AS i WHERE CASE WHEN NOT EXISTS (SELECT 1 FROM "lifecycle" AS r WHERE r."id" = i."id" OFFSET 0)
 		AND NOT EXISTS (SELECT 1 FROM "lifecycle_events" AS e WHERE e."request_id" = i."request_id" AND e."request_n" = i."request_n"
