@@ -282,12 +282,15 @@ func guardMeaning(g *spec.Guard) string {
 		return list(spec.FactTexts(g.When), "and")
 	}
 	group := "no other record"
-	if !g.Peers.None {
+	switch {
+	case g.Peers.Some:
+		group = "at least one other record"
+	case !g.Peers.None:
 		group = fmt.Sprintf("fewer than %s other records", g.Peers.Number())
 	}
 	group += groupText(g.Peers)
 	verb := "is"
-	if !g.Peers.None {
+	if !g.Peers.None && !g.Peers.Some {
 		verb = "are"
 	}
 	return fmt.Sprintf("%s %s %s", group, verb, list(stateNames(states(g.Peers.In)), "or"))

@@ -398,6 +398,9 @@ func (e *operationEmitter) require(r *spec.Requirement) (ends bool) {
 		if g.Peers.Than == 1 {
 			refused = atom(value+" > 0", value+" == 0")
 		}
+		if g.Peers.Some {
+			refused = atom(value+" < 1", value+" > 0")
+		}
 		if r.Limit != nil {
 			limit := e.s.limit(e.o, r.Limit.Left)
 			refused = compare(spec.Ge, plain(spec.KindInt, nil, value), limit) // 0 where it is absent

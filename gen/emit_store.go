@@ -117,7 +117,9 @@ func (s *store) limits() jen.Code {
 }
 
 // limits reports whether a guard is one with `fewer` and a number.
-func limits(g *spec.Guard) bool { return g.Peers != nil && !g.Peers.None && g.Peers.Limit == nil }
+func limits(g *spec.Guard) bool {
+	return g.Peers != nil && !g.Peers.None && !g.Peers.Some && g.Peers.Limit == nil
+}
 
 // limitOf returns the guard that counts what a rule of the projection counts, up to the
 // same number; nil when there is none.

@@ -131,6 +131,7 @@ type astGuard struct {
 type astPeers struct {
 	pos   Pos
 	none  bool
+	some  bool
 	than  int64
 	limit *astFact // that the field or the input is 1 at least, in the place of than
 	same  list

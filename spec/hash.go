@@ -185,6 +185,9 @@ func peersText(p *Peers) string {
 	if p == nil {
 		return "-"
 	}
+	if p.Some {
+		return fmt.Sprintf("some same=%s in=%s", nameSet(p.Of, memberText), stateSet(p.In))
+	}
 	than := strconv.FormatInt(p.Than, 10)
 	if p.Limit != nil {
 		than = termText(p.Limit.Left)

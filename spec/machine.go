@@ -227,28 +227,38 @@ type Removed struct {
 	To   StateRef
 }
 
-// Guard is a named precondition: exactly one of When, None and Fewer is set.
+// Guard is a named precondition: exactly one of When and Peers is set.
 type Guard struct {
 	Pos      Pos
 	Name     string
 	Doc      string
 	When     []*Fact // inputs are named but not bound: see Requirement
-	Peers    *Peers  // none or fewer
+	Peers    *Peers  // none, fewer or some
 	Error    string  // name of the refusal; not_owner becomes ErrNotOwner
 	ErrorPos Pos
 	Message  string
 }
 
 // Peers is a condition on the other records of a group: fewer than Than of
-// them (none: Than is 1), or than Limit tells, are in the states In.
+// them (none: Than is 1), or than Limit tells, are in the states In. With Some
+// it is the reverse: one of them is, at least.
 type Peers struct {
 	Pos   Pos
 	None  bool // written as `none`, not as `fewer`
+	Some  bool // written as `some`: Than is 1, and so many are enough
 	Than  int64
 	Limit *Fact      // `limit >= 1` of the field or the input that is in the place of Than, which is 0; else nil
 	Same  []FieldRef // what the records of the group share
 	Of    []*Fact    // `field == value` of each: which group is meant; inputs are named, not bound: see Requirement
 	In    []StateRef
+}
+
+// Passes reports whether the guard lets a call pass that has so many others, where most are too many.
+func (p *Peers) Passes(others, most int64) bool {
+	if p.Some {
+		return others >= 1
+	}
+	return others < most
 }
 
 // Number is how many others are too many, as it is written.

@@ -58,6 +58,9 @@ func (t Term) ofRecord() bool {
 
 // ParkedForPeers is ParkedFor of a guard.
 func (o *Operation) ParkedForPeers(g *Peers) (why string) {
+	if g.Some {
+		return "it waits for another record to come, and no step that leads there is asked"
+	}
 	if !g.Own() {
 		return "it counts a group that is not told by the record's own values"
 	}

@@ -356,7 +356,7 @@ func (p *parser) guards(o *object, m *astMachine) {
 }
 
 func (p *parser) guard(g *astGuard, e entry) {
-	o := p.object(e.value, "guard "+e.name.text, "when", "none", "fewer", "error", "message", "doc")
+	o := p.object(e.value, "guard "+e.name.text, "when", "none", "fewer", "some", "error", "message", "doc")
 	if o == nil {
 		return
 	}
@@ -364,7 +364,7 @@ func (p *parser) guard(g *astGuard, e entry) {
 	o.require("error")
 	g.doc, g.err, g.message = o.word("doc"), o.name("error"), o.word("message")
 	var conditions []string
-	for _, key := range []string{"when", "none", "fewer"} {
+	for _, key := range []string{"when", "none", "fewer", "some"} {
 		if o.has(key) {
 			conditions = append(conditions, key)
 		}
@@ -374,23 +374,25 @@ func (p *parser) guard(g *astGuard, e entry) {
 		if o.foreign {
 			break // an unknown key may be the condition
 		}
-		p.at(codeMissing, e.name, "add `when: ...`, `none: {same: ..., in: [...]}` or `fewer: {than: ..., same: ..., in: [...]}`", "guard %s has no condition", e.name.text)
+		p.at(codeMissing, e.name, "add `when: ...`, `none: {same: ..., in: [...]}`, `fewer: {than: ..., same: ..., in: [...]}` or `some: {same: ..., in: [...]}`",
+			"guard %s has no condition", e.name.text)
 	case 1:
 	default:
 		key := conditions[len(conditions)-1]
 		p.add(codeTogether, o.keys[key], len(key), "make two guards of it and require both", "guard %s: `%s` and `%s` do not go together", e.name.text, conditions[0], key)
 	}
 	g.when = p.facts(o, "when", true)
-	if n := o.node("none"); n != nil {
-		g.peers = p.peers(n, o.at("none"), true)
-	} else if n := o.node("fewer"); n != nil {
-		g.peers = p.peers(n, o.at("fewer"), false)
+	for _, key := range []string{"none", "fewer", "some"} {
+		if n := o.node(key); n != nil {
+			g.peers = p.peers(n, o.at(key), key)
+			break
+		}
 	}
 }
 
-func (p *parser) peers(n *node, what string, none bool) *astPeers {
+func (p *parser) peers(n *node, what, form string) *astPeers {
 	keys := []string{"than", "same", "in"}
-	if none {
+	if form != "fewer" {
 		keys = keys[1:]
 	}
 	o := p.object(n, what, keys...)
@@ -398,10 +400,10 @@ func (p *parser) peers(n *node, what string, none bool) *astPeers {
 		return nil
 	}
 	o.require(keys...)
-	out := &astPeers{pos: n.pos, none: none, than: 1}
+	out := &astPeers{pos: n.pos, none: form == "none", some: form == "some", than: 1}
 	if n := o.node("than"); n != nil && n.kind == scalarNode && !numberForm.MatchString(n.text) {
 		out.than, out.limit = 0, p.limit(n.word(), o.at("than"))
-	} else if !none {
+	} else if form == "fewer" {
 		out.than, _ = o.number("than", 1)
 	}
 	if n := o.node("same"); n != nil && n.kind == mapNode {

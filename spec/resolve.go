@@ -425,7 +425,8 @@ func (r *resolver) bindGuards() {
 			}
 		}
 		if a.peers != nil {
-			g.Peers = &Peers{Pos: a.peers.pos, None: a.peers.none, Than: a.peers.than, Same: r.groupRefs(a.peers.same), In: r.stateRefs(a.peers.in)}
+			g.Peers = &Peers{Pos: a.peers.pos, None: a.peers.none, Some: a.peers.some, Than: a.peers.than,
+				Same: r.groupRefs(a.peers.same), In: r.stateRefs(a.peers.in)}
 			g.Peers.Of = r.members(g.Peers, a.peers, scope{free: true})
 			g.Peers.Limit = r.limit(g, a.peers, scope{free: true})
 			r.groupOf[g] = a.peers

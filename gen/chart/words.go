@@ -63,7 +63,10 @@ func guardSentence(g *spec.Guard) string {
 	}
 	p := g.Peers
 	text := "no other record"
-	if !p.None {
+	switch {
+	case p.Some:
+		text = "at least one other record"
+	case !p.None:
 		text = fmt.Sprintf("fewer than %s other records", p.Number())
 	}
 	own, whose := p.Told()

@@ -257,7 +257,15 @@ func (w *walker) take(s Step) {
 // or limit is told otherwise, may go either way.
 func (w *walker) mayPass(rest Group, op *spec.Operation) bool {
 	for _, r := range op.Require {
-		if p := r.Guard.Peers; p != nil && counts(p, w.key) { // who shares the key shares a part of it
+		p := r.Guard.Peers
+		if p != nil && p.Some {
+			// Records that share a part of the key may be in another group: it is seen whole where the keys are the same.
+			if _, maybe := rest.in(p.In...).atLeast(1); !maybe && p.Own() && w.key.Same(p.Same) {
+				return false
+			}
+			continue
+		}
+		if p != nil && counts(p, w.key) { // who shares the key shares a part of it
 			if surely, _ := rest.in(p.In...).atLeast(p.Than); surely {
 				return false
 			}

@@ -61,7 +61,7 @@ func (c *comparison) requirement(op *spec.Operation, p, q *spec.Requirement) {
 		if less := without(p.When, q.When); len(less) > 0 {
 			weaker = "no longer asks for " + factTexts(less)
 		}
-	case a == nil || b == nil:
+	case a == nil || b == nil || a.Some != b.Some:
 		stronger, weaker = "asks something else", "does not ask what it asked"
 	default:
 		stronger, weaker = comparePeers(p, q)
@@ -84,6 +84,10 @@ func comparePeers(p, q *spec.Requirement) (stronger, weaker string) {
 		}
 		*text += fmt.Sprintf(format, args...)
 	}
+	wider, narrower := &stronger, &weaker // what it is to count more records, and to count fewer
+	if a.Some {
+		wider, narrower = &weaker, &stronger
+	}
 	switch {
 	case limitWord(a) == limitWord(b):
 	case a.Limit != nil || b.Limit != nil:
@@ -95,16 +99,16 @@ func comparePeers(p, q *spec.Requirement) (stronger, weaker string) {
 		add(&weaker, "allows fewer than %d others, it allowed fewer than %d", b.Than, a.Than)
 	}
 	if more := beyond(stateWords(b.In), stateWords(a.In)); len(more) > 0 {
-		add(&stronger, "counts records in %s too", comma(more))
+		add(wider, "counts records in %s too", comma(more))
 	}
 	if less := beyond(stateWords(a.In), stateWords(b.In)); len(less) > 0 {
-		add(&weaker, "does not count records in %s", comma(less))
+		add(narrower, "does not count records in %s", comma(less))
 	}
-	if more := beyond(fieldWords(b.Same), fieldWords(a.Same)); len(more) > 0 {
-		add(&weaker, "looks only at records with the same %s too", comma(more))
+	if added := beyond(fieldWords(b.Same), fieldWords(a.Same)); len(added) > 0 {
+		add(narrower, "looks only at records with the same %s too", comma(added))
 	}
-	if less := beyond(fieldWords(a.Same), fieldWords(b.Same)); len(less) > 0 {
-		add(&stronger, "looks at records with another %s too", comma(less))
+	if gone := beyond(fieldWords(a.Same), fieldWords(b.Same)); len(gone) > 0 {
+		add(wider, "looks at records with another %s too", comma(gone))
 	}
 	for _, f := range q.Of {
 		for _, g := range p.Of {

@@ -202,6 +202,9 @@ func limitWord(p *spec.Peers) string {
 }
 
 func peersWords(p *spec.Peers) string {
+	if p.Some {
+		return fmt.Sprintf("some of %q in %q", sorted(p.Of, memberWord), stateWords(p.In))
+	}
 	return fmt.Sprintf("fewer than %s of %q in %q", limitWord(p), sorted(p.Of, memberWord), stateWords(p.In))
 }
 

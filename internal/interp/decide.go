@@ -141,7 +141,7 @@ func failing(m *spec.Machine, r Record, c Call, others Others) *spec.Requirement
 			if req.Limit != nil && len(c.Op.Creates) > 0 {
 				own = Effects(m, &c.Op.Effects, r, c)
 			}
-			if others.Count[req.Guard.Name] >= Most(m, req, own, c) {
+			if !req.Guard.Peers.Passes(others.Count[req.Guard.Name], Most(m, req, own, c)) {
 				return req
 			}
 		}

@@ -66,7 +66,7 @@ func Defaults(m *spec.Machine, o Options) Options {
 func numbers(m *spec.Machine) []int64 {
 	var list []int64
 	for _, g := range m.Guards {
-		if g.Peers != nil {
+		if g.Peers != nil && !g.Peers.Some { // one is enough, so a second record is
 			list = append(list, number(g.Peers))
 		}
 	}
@@ -187,10 +187,11 @@ type counted struct {
 }
 
 // peers is a guard on other records: fewer than `than` of the group are in the
-// states.
+// states, or with some one is.
 type peers struct {
 	key  int
 	than int
+	some bool
 	in   []bool // nil: in any state
 	at   int    // the place in `require`
 
@@ -256,7 +257,7 @@ func searchOnce(ctx context.Context, m *spec.Machine, o Options, progress func(l
 	r.Options, r.States, r.Transitions, r.Locals = o, c.seen.len(), c.moves, len(c.t.locals)
 	r.Missing, r.cut = c.missing(), c.cut
 	for _, g := range m.Guards {
-		if g.Peers == nil || !slices.ContainsFunc(m.Operations, func(op *spec.Operation) bool { return requires(op, g) }) {
+		if g.Peers == nil || g.Peers.Some || !slices.ContainsFunc(m.Operations, func(op *spec.Operation) bool { return requires(op, g) }) {
 			continue
 		}
 		if g.Peers.Limit != nil {
@@ -322,7 +323,7 @@ func newChecker(m *spec.Machine, o Options) *checker {
 		var guards []peers
 		for n, r := range op.Require {
 			if p := r.Guard.Peers; p != nil {
-				g := peers{key: c.t.keyOf[keyName(p.Same)], than: c.crowds[p.Than], in: states(p.In), at: n, guard: r.Guard}
+				g := peers{key: c.t.keyOf[keyName(p.Same)], than: c.crowds[p.Than], in: states(p.In), at: n, guard: r.Guard, some: p.Some}
 				if !p.Own() {
 					g.asks = r
 				}
@@ -444,6 +445,9 @@ func (c *checker) refuses(p *peers, s *state, self int, l *local, call int32) bo
 	group := l.keys[p.key]
 	if p.asks != nil {
 		group = c.t.keys[p.key].among(interp.GroupOf(c.m, p.asks, l.record, c.t.calls[call].call))
+	}
+	if p.some {
+		return c.count(s, self, p.key, group, p.in) == 0
 	}
 	than := p.than
 	if p.limit != nil {

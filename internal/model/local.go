@@ -178,7 +178,13 @@ func (t *table) others() interp.Others {
 			next[f.Name] = 1
 		}
 	}
-	return interp.Others{Count: map[string]int64{}, Next: next}
+	count := map[string]int64{}
+	for _, g := range t.m.Guards {
+		if g.Peers != nil && g.Peers.Some {
+			count[g.Name] = 1
+		}
+	}
+	return interp.Others{Count: count, Next: next}
 }
 
 func broken(r *interp.Refusal) string {

@@ -51,7 +51,13 @@ func (c *checker) others(r *record, call interp.Call, after interp.Record) inter
 	}
 	for _, req := range o.Require {
 		p := req.Guard.Peers
-		if p == nil || c.blind {
+		if p == nil {
+			continue
+		}
+		if c.blind {
+			if p.Some {
+				out.Count[req.Guard.Name] = 1
+			}
 			continue
 		}
 		values, ok := interp.GroupOf(c.m, req, grouped, call)

@@ -250,6 +250,10 @@ func (e explainer) guard(refusal *interp.Refusal) {
 				e.need("%s; there are %d, and %s is %s", g.Meaning, len(e.v.Records), req.Limit.Left.Text, interp.Term(e.m, req.Limit.Left, r, e.c))
 				return
 			}
+			if _, whole := interp.GroupOf(e.m, req, r, e.c); !whole && req.Guard.Peers.Some {
+				e.need("%s; the record is in no group, since a value of it is absent", g.Meaning)
+				return
+			}
 			e.need("%s; there are %d", g.Meaning, len(e.v.Records))
 			return
 		}
