@@ -48,6 +48,7 @@ type tried struct {
 	refusal *interp.Refusal
 	edited  bool        // it differs from another call in one thing
 	input   *spec.Input // which is this input, if any
+	alone   *spec.Guard // with `some`: the case says itself who is beside the record
 	full    bool        // the record held all it can before the change that was tried
 	shows   []string    // features
 }

@@ -195,6 +195,7 @@ func (s search) peers(x tried, first bool, add adder) {
 	m := s.m
 	for _, q := range peerRequirements(x.call.Op) {
 		x := smallLimit(m, q, s.inGroup(q, x))
+		x.alone = q.Guard
 		g, p, call := q.Guard, q.Guard.Peers, filledInputs(m, x.call)
 		than := tooMany(m, q, x.before, call)
 		if than < 1 || than > mostPeers {
@@ -210,7 +211,7 @@ func (s search) peers(x tried, first bool, add adder) {
 			continue // no other record has these values there
 		}
 		fill := func(n int64, st func(i int) *spec.State) []interp.Record {
-			var list []interp.Record
+			list := []interp.Record{}
 			for i := range int(n) {
 				list = append(list, s.other(i, st(i), like, p.Same))
 			}

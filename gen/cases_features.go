@@ -83,7 +83,7 @@ func (s search) features(x tried) []string {
 		return failing == 0
 	}
 	fails := func(q *spec.Requirement) bool {
-		if q.Guard.Peers != nil && x.others.Count[q.Guard.Name] >= tooMany(m, q, x.before, accepted) {
+		if q.Guard.Peers != nil && !q.Guard.Peers.Passes(x.others.Count[q.Guard.Name], tooMany(m, q, x.before, accepted)) {
 			return true
 		}
 		return slices.ContainsFunc(q.When, func(f *spec.Fact) bool { return !interp.Holds(m, f, x.before, accepted) })

@@ -55,7 +55,14 @@ func (s search) play(x tried, beside []interp.Record, trigger string) (played, b
 
 // playTo is play for a call whose effect may give up.
 func (s search) playTo(x tried, beside []interp.Record, trigger string, gives ending) (played, bool) {
-	m, p := s.m, played{tried: x, beside: beside, trigger: trigger}
+	m, given := s.m, beside != nil
+	if more := s.company(x, beside); len(more) > 0 {
+		if trigger != "" && slices.ContainsFunc(more, func(r interp.Record) bool { return s.due(r, x.call.At) || s.starts(r.State) }) {
+			return played{}, false
+		}
+		beside = append(slices.Clone(beside), more...)
+	}
+	p := played{tried: x, beside: beside, trigger: trigger}
 	w := interp.World{Records: map[string]interp.Record{}}
 	for _, r := range beside {
 		r.Rev = 1
@@ -91,7 +98,7 @@ func (s search) playTo(x tried, beside []interp.Record, trigger string, gives en
 		if x.before.State == nil && !creates(c.Op) {
 			p.others = interp.Others{}
 		}
-		if d := x.others; !sameCounts(d, p.others) && beside == nil {
+		if d := x.others; !sameCounts(d, p.others) && !given {
 			return p, false
 		}
 	}

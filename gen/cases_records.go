@@ -18,6 +18,11 @@ func firstNumbers(m *spec.Machine, o *spec.Operation) interp.Others {
 	for _, f := range sequences(m, o) {
 		others.Next[f.Name] = 1
 	}
+	for _, g := range peerGuards(o) {
+		if g.Peers.Some {
+			others.Count[g.Name] = 1
+		}
+	}
 	return others
 }
 
@@ -146,7 +151,10 @@ func exampleCall(m *spec.Machine, o *spec.Operation, w prove.Way) (interp.Record
 		}
 	}
 	for _, q := range peerRequirements(o) {
-		if q.Guard == w.Guard {
+		switch refuses := q.Guard == w.Guard; {
+		case q.Guard.Peers.Some && !refuses:
+			others.Count[q.Guard.Name] = 1
+		case refuses && !q.Guard.Peers.Some:
 			others.Count[w.Guard.Name] = tooMany(m, q, r, filledInputs(m, c))
 		}
 	}

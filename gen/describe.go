@@ -73,6 +73,7 @@ type CallFact struct {
 	Branches  []*spec.Branch  // of those that ask for something: a step says by its number which it took, from 1
 	Loose     map[string]bool // inputs that a retry may compute again
 	Locked    bool            // what it counts is locked
+	Leaves    []*spec.Guard   // with `some`, out of whose group it may take a record
 	Dedupe    string          // the unique rule that finds an existing record
 	Order     []spec.Order    // of `next`
 	Where     []WhereFact     // what `next` asks the store for
@@ -154,7 +155,7 @@ func FactsOf(m *spec.Machine) Facts {
 func callFact(m *spec.Machine, o *spec.Operation) CallFact {
 	f := CallFact{
 		NeedActor: needsActor(o), Followed: (&store{m: m}).engineCalls(o), Branches: asking(o),
-		Loose: map[string]bool{}, Locked: countsLocked(m, o),
+		Loose: map[string]bool{}, Locked: countsLocked(m, o), Leaves: heldGroups(m, o),
 	}
 	for _, in := range o.Inputs {
 		f.Loose[in.Name] = loose(m, o, in)

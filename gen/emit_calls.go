@@ -223,7 +223,7 @@ func (s *store) call(f *jen.File, o *spec.Operation) error {
 		}))
 	}
 	pair("Decide", s.decide(o))
-	if c.Peers != "" {
+	if c.Peers != "" || len(heldGroups(s.m, o)) > 0 {
 		peers, err := s.peers(o)
 		if err != nil {
 			return err
@@ -325,7 +325,7 @@ func (s *store) decide(o *spec.Operation) *jen.Statement {
 	})
 }
 
-// peers is the function that lists what the operation must know of others.
+// peers is the function that lists what the operation must know of others, and what it may leave.
 func (s *store) peers(o *spec.Operation) (*jen.Statement, error) {
 	var queries []jen.Code
 	usesRecord := false
@@ -364,6 +364,11 @@ func (s *store) peers(o *spec.Operation) (*jen.Statement, error) {
 	}
 	for _, x := range sequences(s.m, o) {
 		if err := query(fmt.Sprintf("{Name: %q, Sequence: true", x.Name), x.Per, nil, nil); err != nil {
+			return nil, err
+		}
+	}
+	for _, g := range heldGroups(s.m, o) {
+		if err := query(fmt.Sprintf("{Name: %q, Hold: true", g.Name), fieldsOf(g.Peers.Same), nil, states(g.Peers.In)); err != nil {
 			return nil, err
 		}
 	}

@@ -9,7 +9,8 @@ import (
 // countsLocked reports whether an operation may count others under the locks of groups alone, by what was committed when
 // it looks. A group is closed when each call that brings a record into it counts it, and so has its lock until the
 // transaction ends. Under the lock the records of a closed group only become fewer: what was counted holds until
-// the end, in any order with others. So all that is counted in a transaction has to be closed, and nothing in it may
+// the end, in any order with others. A guard with `some` wants the reverse, and each call that takes a record out of
+// its group has the lock, see heldGroups: who comes in makes it only truer. So all that is counted in a transaction has to be closed, and nothing in it may
 // bring a record into another group that is counted: no step that follows, and no effect, of which nobody
 // knows what it does.
 func countsLocked(m *spec.Machine, o *spec.Operation) bool {
@@ -19,11 +20,11 @@ func countsLocked(m *spec.Machine, o *spec.Operation) bool {
 			continue
 		}
 		for _, s := range steps {
-			if s.MayAsk(true) || slices.ContainsFunc(peerGuards(s), func(g *spec.Guard) bool { return !closed(m, g) }) {
+			if s.MayAsk(true) || slices.ContainsFunc(peerGuards(s), func(g *spec.Guard) bool { return !g.Peers.Some && !closed(m, g) }) {
 				return false
 			}
 			for _, other := range m.Operations {
-				if slices.ContainsFunc(peerGuards(other), func(g *spec.Guard) bool { return entersUnlocked(s, g) }) {
+				if slices.ContainsFunc(peerGuards(other), func(g *spec.Guard) bool { return !g.Peers.Some && entersUnlocked(s, g) }) {
 					return false
 				}
 			}
@@ -59,4 +60,43 @@ func entersUnlocked(o *spec.Operation, g *spec.Guard) bool {
 		return slices.Contains(in, mv.to) && (writes || mv.from == nil || !slices.Contains(in, mv.from))
 	})
 	return enters && (writes || !slices.Contains(peerGuards(o), g))
+}
+
+// heldGroups lists the guards with `some` out of whose states an operation may take a record, or to another group. Others
+// rely on it to be there until they commit, so the operation takes the lock of its group; but once, and not where it
+// counts that group itself.
+func heldGroups(m *spec.Machine, o *spec.Operation) (list []*spec.Guard) {
+	for _, g := range m.Guards {
+		required := slices.ContainsFunc(m.Operations, func(x *spec.Operation) bool { return slices.Contains(peerGuards(x), g) })
+		if g.Peers == nil || !g.Peers.Some || !required || !leavesGroup(o, g) {
+			continue
+		}
+		same := func(x *spec.Guard) bool { return sameFields(x.Peers.Same, g.Peers.Same) }
+		counts := slices.ContainsFunc(peerGuards(o), func(x *spec.Guard) bool { return x.Peers.Own() && same(x) })
+		twice := slices.ContainsFunc(list, func(x *spec.Guard) bool { return same(x) && sameStates(states(x.Peers.In), states(g.Peers.In)) })
+		if !counts && !twice {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// leavesGroup reports whether a step of an operation may take a record out of the states of a guard, or to another group
+// while it is there.
+func leavesGroup(o *spec.Operation, g *spec.Guard) bool {
+	in := states(g.Peers.In)
+	writes := slices.ContainsFunc(fieldsOf(g.Peers.Same), func(f *spec.Field) bool {
+		return operationWrites(o, f) || f.Builtin && f.Name == "updated_at"
+	})
+	return slices.ContainsFunc(movesOf(o), func(mv move) bool {
+		return mv.from != nil && slices.Contains(in, mv.from) && (writes || !slices.Contains(in, mv.to))
+	})
+}
+
+// sameFields reports whether two groups are told by the same fields, in any order.
+func sameFields(a, b []spec.FieldRef) bool {
+	within := func(a, b []spec.FieldRef) bool {
+		return !slices.ContainsFunc(fieldsOf(a), func(f *spec.Field) bool { return !slices.Contains(fieldsOf(b), f) })
+	}
+	return within(a, b) && within(b, a)
 }

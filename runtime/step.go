@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -141,6 +142,9 @@ func (m *Machine[R]) takeStep(ctx context.Context, tx driver.Tx, op *fsmimpl.Ope
 	if c.Peers != nil {
 		peerRec := rec
 		for _, pq := range c.Peers(&peerRec, id) {
+			if pq.Hold && (prev == nil || !slices.Contains(pq.States, prev.State)) {
+				continue // there is nothing to leave
+			}
 			if !pq.Sequence && op.MayAsk(true) {
 				locked = append(locked, inside.Group{Columns: pq.Columns, Values: pq.Values})
 			}
@@ -155,6 +159,9 @@ func (m *Machine[R]) takeStep(ctx context.Context, tx driver.Tx, op *fsmimpl.Ope
 			}
 			if err != nil {
 				return nil, err
+			}
+			if pq.Hold {
+				continue
 			}
 			peers = append(peers, m.counted(pq.Name, n))
 			if m.options.limits[pq.Name] > 0 {

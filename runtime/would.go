@@ -46,6 +46,9 @@ func (m *Machine[R]) peersOf(r driver.Reader, q *request[R], row *driver.Row, re
 		return nil, nil
 	}
 	for _, p := range q.Peers(&rec, row.ID) {
+		if p.Hold {
+			continue
+		}
 		n := int64(1) // of a sequence: some number
 		if !p.Sequence {
 			if n, err = others(r, &p); err != nil {

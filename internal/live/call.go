@@ -148,7 +148,7 @@ func (c *calls) call(id string, call interp.Call) fsmimpl.Call[interp.Record] {
 		at.At = now
 		return c.decide(r, id, peers, at)
 	}
-	if c.counted() != nil || c.numbered() != nil {
+	if c.counted() != nil || c.numbered() != nil || c.fact.Call.Leaves != nil {
 		made.Peers = func(r *interp.Record, id string) []driver.PeerQuery { return c.peers(c.before(r, id), id, call) }
 	}
 	if d := c.o.DedupeBy; d != nil {
@@ -218,20 +218,22 @@ func (c *calls) peers(r interp.Record, id string, call interp.Call) (list []driv
 	if len(c.o.Creates) > 0 {
 		r = interp.Effects(c.m, &c.o.Effects, r, call) // the group that it is going to be in
 	}
-	for _, q := range c.counted() {
-		query := driver.PeerQuery{Name: q.Guard.Name, Locked: c.fact.Call.Locked, Except: id}
-		for i, f := range q.Guard.Peers.Same {
+	group := func(query driver.PeerQuery, p *spec.Peers, of []*spec.Fact) {
+		for i, f := range p.Same {
 			v := r.Value(c.m, f.Field)
-			if i < len(q.Of) {
-				v = interp.Term(c.m, q.Of[i].Right, r, call)
+			if i < len(of) {
+				v = interp.Term(c.m, of[i].Right, r, call)
 			}
 			query.Columns = append(query.Columns, f.Field.Stored())
 			query.Values = append(query.Values, Column(f.Field.Type, v))
 		}
-		for _, st := range q.Guard.Peers.In {
+		for _, st := range p.In {
 			query.States = append(query.States, st.State.Stored())
 		}
 		list = append(list, query)
+	}
+	for _, q := range c.counted() {
+		group(driver.PeerQuery{Name: q.Guard.Name, Locked: c.fact.Call.Locked, Except: id}, q.Guard.Peers, q.Of)
 	}
 	for _, x := range c.numbered() {
 		query := driver.PeerQuery{Name: x.Name, Sequence: true, Except: id}
@@ -240,6 +242,9 @@ func (c *calls) peers(r interp.Record, id string, call interp.Call) (list []driv
 			query.Values = append(query.Values, Column(f.Type, r.Value(c.m, f)))
 		}
 		list = append(list, query)
+	}
+	for _, g := range c.fact.Call.Leaves {
+		group(driver.PeerQuery{Name: g.Name, Hold: true, Except: id}, g.Peers, nil)
 	}
 	return list
 }

@@ -58,6 +58,7 @@ type PeerQuery struct {
 	States   []string // stored words of the states that count
 	Except   string   // id of the record in question
 	Locked   bool     // the lock of the group is enough: a store need not see to what the count rests on besides
+	Hold     bool     // lock the group and count nothing, since the record may be about to leave States: 0
 	Try      bool     // wait for nobody: ErrHeld where another writer has the group
 }
 

@@ -201,7 +201,8 @@ type Tx interface {
 	Write(w *Write) error
 	// Peers locks the group of q and returns how many other records of it are
 	// in q.States. With q.Try it does not wait for one who has the group: ErrHeld,
-	// and nothing is done.
+	// and nothing is done. With q.Hold it counts nothing, and who has counted the group
+	// keeps this transaction from leaving it.
 	Peers(q PeerQuery) (int64, error)
 	// NextNumber locks the group of q and returns the next number of its
 	// sequence. Here an absent value is a value like any other: a record in no

@@ -258,8 +258,11 @@ func (x *txn) Rows(q driver.Query) iter.Seq2[driver.Row, error] {
 }
 
 // Peers counts the other records of a group, and makes the commit depend on
-// nobody joining or leaving it.
+// nobody joining or leaving it. Who leaves shows that by its write.
 func (x *txn) Peers(q driver.PeerQuery) (n int64, err error) {
+	if q.Hold {
+		return 0, nil
+	}
 	fit := driver.Query{States: q.States}
 	if len(q.Columns) != len(q.Values) {
 		return 0, fmt.Errorf("etcdstore: group %s has %d columns and %d values", q.Name, len(q.Columns), len(q.Values))

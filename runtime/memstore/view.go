@@ -286,7 +286,7 @@ func (v *view) Write(w *driver.Write) error {
 // Peers counts the other records of a group.
 func (v *view) Peers(q driver.PeerQuery) (int64, error) {
 	where, whole := v.group(q)
-	if !whole {
+	if !whole || q.Hold {
 		return 0, nil
 	}
 	rows, err := v.find(driver.Query{States: q.States, Where: where})

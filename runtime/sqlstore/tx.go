@@ -480,6 +480,10 @@ func groupQuery(q *driver.PeerQuery) driver.Query {
 
 // Peers counts the other records of a group.
 func (x *txn) Peers(q driver.PeerQuery) (int64, error) {
+	if q.Hold {
+		_, _, err := x.group(&q)
+		return 0, err
+	}
 	if !q.Locked {
 		if err := x.strict(); err != nil {
 			return 0, err
