@@ -14,10 +14,18 @@ const firstCompany = mostPeers + 4
 
 // company makes the other records without which a guard with `some` refuses a call, and the steps
 // that follow it: one for each group in which there is none yet. Where the call says that a guard
-// counts none, or that the case tells who is there, it makes none.
-func (s search) company(x tried, beside []interp.Record) (more []interp.Record) {
+// counts none, or that the case tells who is there, it makes none. Of a call with bad inputs nobody is asked.
+func (s search) company(x tried, beside []interp.Record) (more []interp.Record, bad bool) {
 	m, o := s.m, x.call.Op
-	call := filledInputs(m, x.call)
+	if !slices.ContainsFunc(inTransaction(o), func(step *spec.Operation) bool {
+		return slices.ContainsFunc(peerGuards(step), func(g *spec.Guard) bool { return g.Peers.Some })
+	}) {
+		return nil, false
+	}
+	call, refusal := interp.Accept(m, x.call)
+	if refusal != nil {
+		return nil, true
+	}
 	var own []interp.Record
 	switch {
 	case creates(o):
@@ -64,7 +72,7 @@ func (s search) company(x tried, beside []interp.Record) (more []interp.Record) 
 			}
 		}
 	}
-	return more
+	return more, false
 }
 
 // companion makes the n-th other record in one of the states of a guard: one that nothing takes, where there is such

@@ -73,7 +73,7 @@ type CallFact struct {
 	Branches  []*spec.Branch  // of those that ask for something: a step says by its number which it took, from 1
 	Loose     map[string]bool // inputs that a retry may compute again
 	Locked    bool            // what it counts is locked
-	Leaves    []*spec.Guard   // with `some`, out of whose group it may take a record
+	Leaves    []HeldGroup     // out of which it may take a record
 	Dedupe    string          // the unique rule that finds an existing record
 	Order     []spec.Order    // of `next`
 	Where     []WhereFact     // what `next` asks the store for

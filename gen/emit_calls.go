@@ -367,8 +367,8 @@ func (s *store) peers(o *spec.Operation) (*jen.Statement, error) {
 			return nil, err
 		}
 	}
-	for _, g := range heldGroups(s.m, o) {
-		if err := query(fmt.Sprintf("{Name: %q, Hold: true", g.Name), fieldsOf(g.Peers.Same), nil, states(g.Peers.In)); err != nil {
+	for _, h := range heldGroups(s.m, o) {
+		if err := query(fmt.Sprintf("{Name: %q, Hold: true", h.Guard.Name), fieldsOf(h.Guard.Peers.Same), nil, h.States); err != nil {
 			return nil, err
 		}
 	}

@@ -62,21 +62,31 @@ func entersUnlocked(o *spec.Operation, g *spec.Guard) bool {
 	return enters && (writes || !slices.Contains(peerGuards(o), g))
 }
 
-// heldGroups lists the guards with `some` out of whose states an operation may take a record, or to another group. Others
-// rely on it to be there until they commit, so the operation takes the lock of its group; but once, and not where it
-// counts that group itself.
-func heldGroups(m *spec.Machine, o *spec.Operation) (list []*spec.Guard) {
+// HeldGroup is a group that others may rely on by guards with `some`, and out of which an operation may take a record.
+type HeldGroup struct {
+	Guard  *spec.Guard // the first of them
+	States []*spec.State
+}
+
+// heldGroups lists the groups out of whose states an operation may take a record, or to another group. Others rely on it
+// to be there until they commit, so the operation takes the lock of the group; not where it counts that group itself,
+// and has the lock already.
+func heldGroups(m *spec.Machine, o *spec.Operation) (list []HeldGroup) {
 	for _, g := range m.Guards {
 		required := slices.ContainsFunc(m.Operations, func(x *spec.Operation) bool { return slices.Contains(peerGuards(x), g) })
 		if g.Peers == nil || !g.Peers.Some || !required || !leavesGroup(o, g) {
 			continue
 		}
 		same := func(x *spec.Guard) bool { return sameFields(x.Peers.Same, g.Peers.Same) }
-		counts := slices.ContainsFunc(peerGuards(o), func(x *spec.Guard) bool { return x.Peers.Own() && same(x) })
-		twice := slices.ContainsFunc(list, func(x *spec.Guard) bool { return same(x) && sameStates(states(x.Peers.In), states(g.Peers.In)) })
-		if !counts && !twice {
-			list = append(list, g)
+		if slices.ContainsFunc(peerGuards(o), func(x *spec.Guard) bool { return x.Peers.Own() && same(x) }) {
+			continue
 		}
+		i := slices.IndexFunc(list, func(x HeldGroup) bool { return same(x.Guard) })
+		if i < 0 {
+			i = len(list)
+			list = append(list, HeldGroup{Guard: g})
+		}
+		list[i].States = distinct(append(list[i].States, states(g.Peers.In)...))
 	}
 	return list
 }

@@ -218,8 +218,9 @@ func (c *calls) peers(r interp.Record, id string, call interp.Call) (list []driv
 	if len(c.o.Creates) > 0 {
 		r = interp.Effects(c.m, &c.o.Effects, r, call) // the group that it is going to be in
 	}
-	group := func(query driver.PeerQuery, p *spec.Peers, of []*spec.Fact) {
-		for i, f := range p.Same {
+	group := func(query driver.PeerQuery, g *spec.Guard, of []*spec.Fact, in []string) {
+		query.Name, query.Except, query.States = g.Name, id, in
+		for i, f := range g.Peers.Same {
 			v := r.Value(c.m, f.Field)
 			if i < len(of) {
 				v = interp.Term(c.m, of[i].Right, r, call)
@@ -227,13 +228,14 @@ func (c *calls) peers(r interp.Record, id string, call interp.Call) (list []driv
 			query.Columns = append(query.Columns, f.Field.Stored())
 			query.Values = append(query.Values, Column(f.Field.Type, v))
 		}
-		for _, st := range p.In {
-			query.States = append(query.States, st.State.Stored())
-		}
 		list = append(list, query)
 	}
 	for _, q := range c.counted() {
-		group(driver.PeerQuery{Name: q.Guard.Name, Locked: c.fact.Call.Locked, Except: id}, q.Guard.Peers, q.Of)
+		var in []string
+		for _, st := range q.Guard.Peers.In {
+			in = append(in, st.State.Stored())
+		}
+		group(driver.PeerQuery{Locked: c.fact.Call.Locked}, q.Guard, q.Of, in)
 	}
 	for _, x := range c.numbered() {
 		query := driver.PeerQuery{Name: x.Name, Sequence: true, Except: id}
@@ -243,8 +245,8 @@ func (c *calls) peers(r interp.Record, id string, call interp.Call) (list []driv
 		}
 		list = append(list, query)
 	}
-	for _, g := range c.fact.Call.Leaves {
-		group(driver.PeerQuery{Name: g.Name, Hold: true, Except: id}, g.Peers, nil)
+	for _, h := range c.fact.Call.Leaves {
+		group(driver.PeerQuery{Hold: true}, h.Guard, nil, storedStates(h.States))
 	}
 	return list
 }

@@ -3,6 +3,6 @@
 // in front and cannot be taken. Counts of others are raced, where a lock is enough and where it is not.
 package claims
 
-//go:generate go tool fsmgen gen slot.yaml --engine-tests
+//go:generate go tool fsmgen gen slot.yaml owner.yaml --engine-tests
 //go:generate go tool fsmgen gen seat.yaml desk.yaml
 //go:generate go tool fsmgen gen desk2.yaml --beside desk.yaml --package desk2 --output desk2

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/fsmgen/fsmgen/internal/interp"
@@ -44,7 +45,7 @@ func queries[R any](s *world.Suite[R], t *testing.T) {
 				}
 				h.Call("asks", call)
 				want, got := questions(s.M, o, before, call), spy.asked
-				for len(got) > len(want) && asksLater(o, got[len(got)-1].Name) {
+				for len(got) > len(want) && asksLater(s.M, o, got[len(got)-1].Name) {
 					got = got[:len(got)-1]
 				}
 				if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
@@ -55,15 +56,15 @@ func queries[R any](s *world.Suite[R], t *testing.T) {
 	}
 }
 
-// asksOthers reports whether an operation must know of other records.
+// asksOthers reports whether an operation must know of other records, or may leave those that rely on it.
 func asksOthers(m *spec.Machine, o *spec.Operation) bool {
-	return slices.ContainsFunc(o.Require, func(q *spec.Requirement) bool { return q.Guard.Peers != nil }) ||
+	return slices.ContainsFunc(m.Guards, func(g *spec.Guard) bool { return reliedOn(m, g) }) || slices.ContainsFunc(o.Require, func(q *spec.Requirement) bool { return q.Guard.Peers != nil }) ||
 		creates(o) && slices.ContainsFunc(m.Fields, func(f *spec.Field) bool { return f.Type.Kind == spec.KindSequence })
 }
 
 // asksLater reports whether a step of `then` after an operation asks for a
 // guard's group: that is looked at where its own operation is called.
-func asksLater(o *spec.Operation, name string) bool {
+func asksLater(m *spec.Machine, o *spec.Operation, name string) bool {
 	seen := map[*spec.Operation]bool{}
 	var look func(o *spec.Operation) bool
 	look = func(o *spec.Operation) bool {
@@ -74,7 +75,7 @@ func asksLater(o *spec.Operation, name string) bool {
 		return slices.ContainsFunc(o.Followers(), func(next *spec.OperationRef) bool {
 			return slices.ContainsFunc(next.Operation.Require, func(q *spec.Requirement) bool {
 				return q.Guard.Peers != nil && q.Guard.Name == name
-			}) || look(next.Operation)
+			}) || slices.ContainsFunc(held(m, next.Operation, nil), func(h driver.PeerQuery) bool { return h.Name == name }) || look(next.Operation)
 		})
 	}
 	return look(o)
@@ -107,7 +108,65 @@ func questions(m *spec.Machine, o *spec.Operation, r interp.Record, c interp.Cal
 			ask(driver.PeerQuery{Name: f.Stored(), Sequence: true}, f.Per, nil)
 		}
 	}
+	for _, h := range held(m, o, r.State) {
+		same := slices.IndexFunc(m.Guards, func(g *spec.Guard) bool { return g.Name == h.Name })
+		ask(h, fields(m.Guards[same].Peers.Same), nil)
+	}
 	return asked
+}
+
+// reliedOn reports whether some operation relies on a guard with `some`.
+func reliedOn(m *spec.Machine, g *spec.Guard) bool {
+	return g.Peers != nil && g.Peers.Some && slices.ContainsFunc(m.Operations, func(o *spec.Operation) bool {
+		return slices.ContainsFunc(o.Require, func(q *spec.Requirement) bool { return q.Guard == g })
+	})
+}
+
+// held lists the groups of which an operation takes the lock since a record in a state (nil: in some state) may leave
+// what others rely on: one question for all that share their fields, and none where the operation counts the group.
+func held(m *spec.Machine, o *spec.Operation, from *spec.State) (list []driver.PeerQuery) {
+	of := func(g *spec.Guard) string {
+		var names []string
+		for _, f := range fields(g.Peers.Same) {
+			names = append(names, f.Name)
+		}
+		slices.Sort(names)
+		return strings.Join(names, " ")
+	}
+	kept := map[string]int{}
+	for _, q := range o.Require {
+		if q.Guard.Peers != nil && q.Guard.Peers.Own() {
+			kept[of(q.Guard)] = -1
+		}
+	}
+	for _, g := range m.Guards {
+		if !reliedOn(m, g) {
+			continue
+		}
+		in := func(st *spec.State) bool { return slices.Contains(states(g.Peers.In), st) }
+		writes := slices.ContainsFunc(fields(g.Peers.Same), func(f *spec.Field) bool {
+			return o.Effects.Changes(f) || slices.ContainsFunc(o.Choose, func(b *spec.Branch) bool { return b.Effects.Changes(f) })
+		})
+		leaves := func(v spec.Move) bool { return v.Source() != nil && in(v.Source()) && (writes || !in(v.To)) }
+		if !slices.ContainsFunc(o.Moves(), leaves) {
+			continue
+		}
+		i, known := kept[of(g)]
+		switch {
+		case i < 0:
+			continue
+		case !known:
+			i = len(list)
+			kept[of(g)] = i
+			list = append(list, driver.PeerQuery{Name: g.Name, Hold: true})
+		}
+		for _, word := range words(states(g.Peers.In)) {
+			if !slices.Contains(list[i].States, word) {
+				list[i].States = append(list[i].States, word)
+			}
+		}
+	}
+	return slices.DeleteFunc(list, func(q driver.PeerQuery) bool { return from != nil && !slices.Contains(q.States, from.Stored()) })
 }
 
 // listening is a store in memory that notes what it is asked about others.
