@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -175,6 +176,49 @@ var peerTests = []test{
 			b.Errorf("got %q in the lane, want %d", got, rooms)
 		}
 	}},
+	{"who has counted a group keeps others from leaving it", func(b *bench) {
+		for round := range 10 {
+			lanes := fmt.Sprint("lane ", round)
+			var held []Parcel
+			for _, id := range []string{fmt.Sprintf("p%d", round), fmt.Sprintf("q%d", round)} {
+				held = append(held, b.makeHeld(parcel(id, lanes), "ann", instant))
+			}
+			var left atomic.Bool
+			late, relied := false, false
+			b.crowd(2, func(i int) error {
+				p := held[i]
+				q := lane(lanes, p.ID, "held")
+				if q.Locked = round%2 == 0; i == 1 { // it may leave what the other one relies on
+					q.Hold = true
+				}
+				err := b.table.Update(b.ctx, func(tx fsm.Tx) error {
+					n, err := tx.Peers(q)
+					switch {
+					case err != nil:
+						return err
+					case q.Hold && n != 0:
+						b.Errorf("a group that is held has %d records, want 0: none is counted", n)
+					case !q.Hold && n != 1:
+						return errStop
+					}
+					if !q.Hold {
+						time.Sleep(2 * time.Millisecond)
+						late = left.Load()
+					}
+					return tx.Write(change(p, p.shelved("slot "+p.ID), "shelve", ""))
+				})
+				if q.Hold {
+					left.Store(err == nil)
+				} else {
+					relied = err == nil
+				}
+				return err
+			}, isStop)
+			if relied && (late || b.surelyBefore(held[1].Ref(), held[0].Ref())) {
+				b.Errorf("round %d: %s relied on one that had left before it was written", round, held[0].ID)
+			}
+		}
+	}},
 	{"rules over different groups see each other", func(b *bench) {
 		// Each of the two counts nobody in its own group only while the other one
 		// has not been written, so one of them must be told.
@@ -207,6 +251,22 @@ var peerTests = []test{
 			}
 		}
 	}},
+}
+
+// surelyBefore reports whether the log says that the step after one revision was made before that after another one.
+func (b *bench) surelyBefore(first, second fsm.Ref) (before bool) {
+	b.Helper()
+	var at *fsm.Entry
+	list := b.log("", 1000)
+	for i := range list {
+		switch e := &list[i]; {
+		case e.ID == first.ID && e.Rev == first.Rev+1:
+			at = e
+		case e.ID == second.ID && e.Rev == second.Rev+1 && at != nil:
+			b.view(func(r driver.Reader) error { before = !r.Blurred(at, e); return nil })
+		}
+	}
+	return before
 }
 
 // numbered opens a table in which the weight is a sequence per holder; parcels

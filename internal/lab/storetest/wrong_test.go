@@ -66,6 +66,7 @@ var promises = []struct {
 		return q
 	}}, "query/a_lock_finds_the_same_rows_in_a_transaction"},
 	{"Peers: locks the group", wrong{update: unlocked}, "peers/what_was_counted_stays_so_until_the_commit"},
+	{"Peers: who leaves has the lock", wrong{update: unlocked}, "peers/who_has_counted_a_group_keeps_others_from_leaving_it"},
 	{"Peers: rules over other groups see each other", wrong{update: unlocked}, "peers/rules_over_different_groups_see_each_other"},
 	{"NextNumber: is taken back with its transaction", wrong{update: func(t driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 		var given numbers
