@@ -74,7 +74,7 @@ type HeldGroup struct {
 func heldGroups(m *spec.Machine, o *spec.Operation) (list []HeldGroup) {
 	for _, g := range m.Guards {
 		required := slices.ContainsFunc(m.Operations, func(x *spec.Operation) bool { return slices.Contains(peerGuards(x), g) })
-		if g.Peers == nil || !g.Peers.Some || !required || !leavesGroup(o, g) {
+		if g.Peers == nil || !g.Peers.Some || !required || !g.Peers.LeftBy(o) {
 			continue
 		}
 		same := func(x *spec.Guard) bool { return sameFields(x.Peers.Same, g.Peers.Same) }
@@ -89,18 +89,6 @@ func heldGroups(m *spec.Machine, o *spec.Operation) (list []HeldGroup) {
 		list[i].States = distinct(append(list[i].States, states(g.Peers.In)...))
 	}
 	return list
-}
-
-// leavesGroup reports whether a step of an operation may take a record out of the states of a guard, or to another group
-// while it is there.
-func leavesGroup(o *spec.Operation, g *spec.Guard) bool {
-	in := states(g.Peers.In)
-	writes := slices.ContainsFunc(fieldsOf(g.Peers.Same), func(f *spec.Field) bool {
-		return operationWrites(o, f) || f.Builtin && f.Name == "updated_at"
-	})
-	return slices.ContainsFunc(movesOf(o), func(mv move) bool {
-		return mv.from != nil && slices.Contains(in, mv.from) && (writes || !slices.Contains(in, mv.to))
-	})
 }
 
 // sameFields reports whether two groups are told by the same fields, in any order.

@@ -261,6 +261,19 @@ func (p *Peers) Passes(others, most int64) bool {
 	return others < most
 }
 
+// LeftBy reports whether a step of an operation may take a record out of the states of the guard, or to another group
+// while it is there.
+func (p *Peers) LeftBy(o *Operation) bool {
+	in := func(s *State) bool { return slices.ContainsFunc(p.In, func(r StateRef) bool { return r.State == s }) }
+	writes := slices.ContainsFunc(p.Same, func(r FieldRef) bool {
+		return r.Field.Builtin && r.Field.Name == "updated_at" || o.Effects.Changes(r.Field) ||
+			slices.ContainsFunc(o.Choose, func(b *Branch) bool { return b.Effects.Changes(r.Field) })
+	})
+	return slices.ContainsFunc(o.Moves(), func(v Move) bool {
+		return v.Source() != nil && in(v.Source()) && (writes || !in(v.To))
+	})
+}
+
 // Number is how many others are too many, as it is written.
 func (p *Peers) Number() string {
 	if p.Limit != nil {

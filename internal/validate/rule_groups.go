@@ -14,10 +14,10 @@ import (
 // holds for any number of records.
 var groupRules = []Rule{
 	{
-		Code: "FSM510", Name: "group guard that never refuses", Severity: spec.Error, Run: neverRefuses,
-		Doc: "`none` and `fewer` look for other records with the values of the *stored* record. A record in which a field under `same` is\n" +
+		Code: "FSM510", Name: "group guard whose group is never there", Severity: spec.Error, Run: neverRefuses,
+		Doc: "`none`, `fewer` and `some` look for other records with the values of the *stored* record. A record in which a field under `same` is\n" +
 			"absent is in no group. Where each source state has such a field, or a creation does not set it, the guard lets every call\n" +
-			"in: a limit of ten loans never refuses where the copy on the shelf stores no reader. Write whose records count, as in\n" +
+			"in: a limit of ten loans never refuses where the copy on the shelf stores no reader. `some` refuses every call there. Write whose records count, as in\n" +
 			"`same: {borrower: actor}` or `same: {borrower: input.reader}`. Or let an operation before store that. In a creation `same: f`\n" +
 			"means the value that is set.",
 	},
@@ -28,6 +28,13 @@ var groupRules = []Rule{
 			"meet its refusal. Where they do not, the index alone carries the promise, and the step that would break it is named: callers must\n" +
 			"expect the refusal there. Either holds for any number of records. Guards on fields, owners and clocks count for nothing here, and\n" +
 			"neither do those whose group or limit the call tells, or another field: `same: {owner: actor}`, `than: most`.",
+	},
+	{
+		Code: "FSM509", Name: "what ends what `some` relied on", Severity: spec.Info, Run: endsReliance, Asked: true,
+		Doc: "A fact about the machine, and nothing to fix; `fsmgen check -v` prints it. A guard with `some` holds at the commit of the step\n" +
+			"that requires it, and not afterwards. The operation that is named may take the last record of a group out of the states, or to\n" +
+			"another group, and does not ask whether another one is there. Where one must always stay, require such a guard in it, too. The\n" +
+			"operation takes the lock of the group either way, so it waits for the steps that rely on its record.",
 	},
 	{
 		Code: "FSM506", Name: "`none` guard without `unique`", Severity: spec.Warning, Run: guardWithoutUnique, Allow: true,
@@ -68,9 +75,13 @@ func neverRefuses(p *Pass) {
 			if same := meantGroup(p.Machine, op, r); same != "" {
 				hint = fmt.Sprintf("write `same: %s` in %s", same, r.Guard.Name)
 			}
+			does := "never"
+			if r.Guard.Peers.Some {
+				does = "always"
+			}
 			p.report(finding{pos: r.Pos, mark: r.Guard.Name, related: also(r.Guard.Peers.Pos, "the group is named here"),
 				hint: hint + fmt.Sprintf("; else take %s out of `require` of %s", r.Guard.Name, op.Name)},
-				"%s never refuses %s: %s, and a record without it is in no group", r.Guard.Name, op.Name, why)
+				"%s %s refuses %s: %s, and a record without it is in no group", r.Guard.Name, does, op.Name, why)
 		}
 	}
 }
@@ -280,7 +291,7 @@ func differentKeys(p *Pass) {
 
 func differentPromise(p *Pass) {
 	for _, g := range peers(p.Machine) {
-		if same, _ := backing(p.Machine, g); g.Peers.None && same == nil {
+		if same, _ := backing(p.Machine, g); g.Peers.Some || g.Peers.None && same == nil {
 			continue // FSM506 or FSM507 speaks of it
 		}
 		for _, u := range p.Machine.Unique {
