@@ -485,10 +485,17 @@ var ways = []way{
 	says("write `fewer: {than: 1, ...}`: an index cannot tell which group the call means").weaker().by(fewer),
 	says("write `fewer: {than: 1, ...}` when several are allowed there").weaker().by(fewer),
 	says("write `fewer: {than: 1, ...}`: <> leads there without the guard, so several are allowed").weaker().by(fewer),
+	says("add <> to `require` of <>").by(tree(func(x *place) bool {
+		return push(in(x.root, "operations", x.a[2], "require"), x.a[1])
+	})),
+	says("require a guard with `some: []` in <>").by(tree(func(x *place) bool {
+		*in(x.root, "guards", "one_stays") = *value("{some: " + x.a[1] + ", error: nobody_left}")
+		return push(in(x.root, "operations", x.a[2], "require"), "one_stays")
+	})),
 	says("write `same: []` in <>").by(tree(func(x *place) bool {
 		g := in(x.root, "guards", x.a[2])
 		for i := 0; i < len(g.Content); i += 2 {
-			if key := g.Content[i].Value; key == "fewer" || key == "none" {
+			if key := g.Content[i].Value; key == "fewer" || key == "none" || key == "some" {
 				*in(g, key, "same") = *value(x.a[1])
 				return true
 			}

@@ -158,7 +158,10 @@ func promises(m *spec.Machine) []promise {
 				if p.Limit != nil {
 					add("operation", o.Name, "requires fewer than "+p.Number())
 				}
-				for n := p.Than; n < 12 && p.Limit == nil; n++ {
+				if p.Some {
+					add("operation", o.Name, "requires another record")
+				}
+				for n := p.Than; n < 12 && p.Limit == nil && !p.Some; n++ {
 					add("operation", o.Name, fmt.Sprint("requires fewer than ", n))
 				}
 				for _, s := range p.In {

@@ -113,7 +113,9 @@ func operationMutants(m *spec.Machine, o *spec.Operation, add adder) {
 		factMutants(r.When, add, "guard "+r.Guard.Name)
 		if p := r.Guard.Peers; p != nil {
 			groupMutants(m, o, r, add)
-			if p.Limit == nil {
+			if p.Some {
+				add(func() { p.Some = false }, "guard %s: none in place of some", r.Guard.Name)
+			} else if p.Limit == nil {
 				add(func() { p.Than++ }, "guard %s: one more", r.Guard.Name)
 			}
 			if p.Than > 1 {

@@ -138,6 +138,8 @@ func guardKeys(g *spec.Guard, r *spec.Requirement) []string {
 	switch q := g.Peers; {
 	case q == nil:
 		keys = append(keys, "when: "+factList(r.When))
+	case q.Some:
+		keys = append(keys, fmt.Sprintf("some: {same: %s, in: %s}", group(r.Of), bracket(q.In, stateWord)))
 	case q.None && q.Than == 1:
 		keys = append(keys, fmt.Sprintf("none: {same: %s, in: %s}", group(r.Of), bracket(q.In, stateWord)))
 	case r.Limit != nil:

@@ -28,6 +28,33 @@ func (m *machine) motifs() {
 	if r := beside(fmt.Sprint("spells", m.extras, m.own, m.ops)); r.IntN(5) == 0 {
 		m.spells(r)
 	}
+	if r := beside(fmt.Sprint("owners", m.extras, m.own, m.ops)); r.IntN(5) == 0 {
+		m.owners(r)
+	}
+}
+
+// owners: who leaves relies on another one who stays, and others take away on whom they rely. Its names are its own, and it
+// draws from a source of its own.
+func (m *machine) owners(r *rand.Rand) {
+	kind, set := "string", "account: input"
+	if r.IntN(2) == 0 {
+		kind, set = "optional string", "account: input or absent"
+	}
+	m.extras, m.initial = append(m.extras, "  account: "+kind+"\n"), append(m.initial, set)
+	m.places = append(m.places, "  owning: {}\n", "  idle_owner: {}\n", "  gone_owner: {final: true}\n")
+	same := []string{"account", "{account: account}", "{account: 'input.of'}", "{account: '''it is'''}"}[r.IntN(4)]
+	if r.IntN(4) == 0 {
+		same = "{account: actor}"
+	}
+	in := []string{"[owning]", "[owning, idle_owner]"}[r.IntN(2)]
+	m.own = append(m.own, "  owner_stays: {some: {same: "+same+", in: "+in+"}, error: last_owner}\n")
+	asks := ", require: [owner_stays], input: {of: " + []string{"string", "optional string"}[r.IntN(2)] + "}"
+	rests := []string{asks, "", ", next: {order: [created_at]}" + asks}[r.IntN(3)]
+	m.ops = append(m.ops,
+		"  own_up: {from: "+stateNames(append(m.open(len(m.states))[:1:1], &state{name: "idle_owner"}))+", to: owning}\n",
+		"  rest_owner: {from: owning, to: idle_owner"+rests+"}\n",
+		"  leave_owner: {from: [owning, idle_owner], to: gone_owner"+asks+"}\n",
+		"  shift_owner: {from: owning, to: same, set: {"+set+"}}\n")
 }
 
 // loans: a guard counts the records of somebody who is not stored in this one yet. Its names

@@ -74,6 +74,11 @@ var motifs = map[string]func(m *spec.Machine) bool{
 			return slices.ContainsFunc(o.Require, func(q *spec.Requirement) bool { return q.Guard.Peers != nil && !q.Guard.Peers.Own() })
 		})
 	},
+	"somebody who must stay": func(m *spec.Machine) bool {
+		return anyOperation(m, func(o *spec.Operation) bool {
+			return slices.ContainsFunc(o.Require, func(q *spec.Requirement) bool { return q.Guard.Peers != nil && q.Guard.Peers.Some })
+		})
+	},
 	"a limit that the record or the call tells": func(m *spec.Machine) bool {
 		return anyOperation(m, func(o *spec.Operation) bool {
 			return slices.ContainsFunc(o.Require, func(q *spec.Requirement) bool { return q.Limit != nil })

@@ -51,6 +51,9 @@ func (m *machine) guard(name string, caller bool) {
 			one(m, []int{1, 2, 3, 4, 9, 1000, 100000}), m.counted(name, caller), m.bare(some(m, m.states)))
 	case m.group != "" && m.chance(4):
 		condition = fmt.Sprintf("none: {same: %s, in: [%s]}", m.counted(name, caller), m.bare(some(m, m.states)))
+		if beside(fmt.Sprint("some", name, m.text.String())).IntN(3) == 0 {
+			condition = "some" + strings.TrimPrefix(condition, "none")
+		}
 	default:
 		facts := []string{m.fact(caller)}
 		if second := m.fact(caller); m.chance(2) && second != facts[0] {
