@@ -15,11 +15,11 @@ import (
 var groupRules = []Rule{
 	{
 		Code: "FSM510", Name: "group guard whose group is never there", Severity: spec.Error, Run: neverRefuses,
-		Doc: "`none`, `fewer` and `some` look for other records with the values of the *stored* record. A record in which a field under `same` is\n" +
-			"absent is in no group. Where each source state has such a field, or a creation does not set it, the guard lets every call\n" +
-			"in: a limit of ten loans never refuses where the copy on the shelf stores no reader. `some` refuses every call there. Write whose records count, as in\n" +
-			"`same: {borrower: actor}` or `same: {borrower: input.reader}`. Or let an operation before store that. In a creation `same: f`\n" +
-			"means the value that is set.",
+		Doc: "`none`, `fewer` and `some` look for other records with the values of the *stored* record. A record in which a field under\n" +
+			"`same` is absent is in no group. Where each source state has such a field, or a creation does not set it, the guard lets every\n" +
+			"call in: a limit of ten loans never refuses where the copy on the shelf stores no reader. `some` refuses every call there.\n" +
+			"Write whose records count, as in `same: {borrower: actor}` or `same: {borrower: input.reader}`. Or let an operation before\n" +
+			"store that. In a creation `same: f` means the value that is set.",
 	},
 	{
 		Code: "FSM505", Name: "how a `unique` is kept", Severity: spec.Info, Run: carriesUnique, Asked: true,
@@ -33,7 +33,7 @@ var groupRules = []Rule{
 		Code: "FSM509", Name: "what ends what `some` relied on", Severity: spec.Info, Run: endsReliance, Asked: true,
 		Doc: "A fact about the machine, and nothing to fix; `fsmgen check -v` prints it. A guard with `some` holds at the commit of the step\n" +
 			"that requires it, and not afterwards. The operation that is named may take the last record of a group out of the states, or to\n" +
-			"another group, and does not ask whether another one is there. Where one must always stay, require such a guard in it, too. The\n" +
+			"another group. It does not ask whether another one is there. Where one must always stay, require such a guard in it, too. The\n" +
 			"operation takes the lock of the group either way, so it waits for the steps that rely on its record.",
 	},
 	{
