@@ -38,7 +38,7 @@ operations:
 		{[][2]string{{"size: input}, inc", "size: note}, inc"}}, 1, "take the value from an input", "size optional"},
 		{[][2]string{{"increment: [n]", "increment: [n], decrement: [note]"}}, 1, "make the field a counter", "did you mean"},
 		{[][2]string{{"increment: [n]", "increment: [n], remove: {note: input}"}}, 1, "make the field a set", "did you mean"},
-		{[][2]string{{"when: kind == low", "some: {same: kind, in: [a]}"}}, 1, "allowed here", "add `when"},
+		{[][2]string{{"when: kind == low", "most: {same: kind, in: [a]}"}}, 1, "allowed here", "add `when"},
 		{[][2]string{{"when: kind == low", "when: not kind == low"}}, 1, "`a != b` for `not a == b`", "x is present`, `x is absent`, `a =="},
 		{[][2]string{{"tags: set", "tags: list"}}, 1, "json", `"set"`},
 	} {

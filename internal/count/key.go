@@ -43,6 +43,9 @@ func (k Key) moved(e *spec.Effects) bool {
 // record and the call are.
 func counts(p *spec.Peers, key Key) bool { return p.Own() && p.Limit == nil && Key(p.Same).Within(key) }
 
+// asksWithin reports whether the other record that a guard with `some` asks for shares the key.
+func asksWithin(p *spec.Peers, key Key) bool { return p.Own() && key.Within(p.Same) }
+
 // shapeFor says how far each state must be counted for the rules over the key.
 // With detail 2 a state is counted to two at least, with 1 to one, with 0 a
 // state that no rule names is not counted at all.
@@ -64,7 +67,7 @@ func shapeFor(m *spec.Machine, key Key, detail int64) *shape {
 	for _, op := range m.Operations {
 		for _, r := range op.Require {
 			p := r.Guard.Peers
-			if p == nil || !counts(p, key) {
+			if p == nil || p.Some && !asksWithin(p, key) || !p.Some && !counts(p, key) {
 				continue
 			}
 			need(p.Than, p.In...)

@@ -259,8 +259,7 @@ func (w *walker) mayPass(rest Group, op *spec.Operation) bool {
 	for _, r := range op.Require {
 		p := r.Guard.Peers
 		if p != nil && p.Some {
-			// Records that share a part of the key may be in another group: it is seen whole where the keys are the same.
-			if _, maybe := rest.in(p.In...).atLeast(1); !maybe && p.Own() && w.key.Same(p.Same) {
+			if _, maybe := rest.in(p.In...).atLeast(1); !maybe && asksWithin(p, w.key) {
 				return false
 			}
 			continue

@@ -125,6 +125,8 @@ type checker struct {
 	taken   map[string]taken // the places of unique rules
 	counts  map[string]int64 // records by group and state, for guards
 	numbers map[string]int64 // the last number of each sequence and group
+	gone    bool             // some record was purged, so others may have relied on it in lines that are no more
+	alone   []Finding        // steps beside nobody, where a guard asks for somebody
 	blind   bool             // the fields of some record are not known, so rules across records cannot be judged
 
 	number int
@@ -157,6 +159,19 @@ func (c *checker) say(rule, format string, args ...any) {
 	c.report(Finding{c.number, c.event.ID, c.event.Rev, c.event.N, rule, fmt.Sprintf(format, args...)})
 }
 
+// refused judges a step that the machine refuses. Where it misses another record, the end tells whether one was purged.
+func (c *checker) refused(o *spec.Operation, refusal *interp.Refusal) {
+	for _, q := range o.Require {
+		if p := q.Guard.Peers; refusal.Code == interp.CodeGuard && q.Guard.Name == refusal.Guard && p != nil && p.Some {
+			c.found = true
+			c.alone = append(c.alone, Finding{c.number, c.event.ID, c.event.Rev, c.event.N, RuleDecision,
+				"the machine refuses the call: " + explained(refusal)})
+			return
+		}
+	}
+	c.say(RuleDecision, "the machine refuses the call: %s", explained(refusal))
+}
+
 // The operations of events that no operation of a machine makes.
 const (
 	opMigrate = "migrate"
@@ -184,6 +199,7 @@ func (c *checker) line(number int, text []byte) {
 		c.records[e.ID] = r
 	}
 	if e.Operation == opPurge || e.Operation == opPurged {
+		c.gone = true
 		r.purged = true // what is left of a log says nothing any more
 		c.forget(r)
 		return
@@ -206,6 +222,12 @@ func (c *checker) line(number int, text []byte) {
 
 // end says what the log lacks.
 func (c *checker) end() {
+	if !c.gone {
+		for _, f := range c.alone {
+			c.result.Findings++
+			c.report(f)
+		}
+	}
 	var open []*record
 	for _, r := range c.records {
 		if len(r.pending) > 0 {

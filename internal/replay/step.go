@@ -296,7 +296,7 @@ func (c *checker) compare(r *record, o *spec.Operation, p parsed, before, after 
 	case !decided:
 		return d, false
 	case refusal != nil:
-		c.say(RuleDecision, "the machine refuses the call: %s", explained(refusal))
+		c.refused(o, refusal)
 		return d, false
 	case d.RecordOnly:
 		c.say(RuleDecision, "the machine records the call only%s", guarded(d.Guard))
