@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -21,6 +22,9 @@ guards:
   calm: {fewer: {than: 5, same: queue, in: [running]}, error: busy}
   still: {fewer: {than: 2, same: tenant, in: [paused]}, error: noisy}
   mine: {fewer: {than: 3, same: {tenant: actor}, in: [running]}, error: full}
+  some_run: {some: {same: tenant, in: [running]}, error: nobody}
+  some_here: {some: {same: tenant, in: [running, paused]}, error: nobody}
+  some_of: {some: {same: {tenant: actor}, in: [running]}, error: nobody}
 operations:
   submit: {creates: waiting, set: {queue: input, tenant: input}}
   finish: {from: running, to: done}
@@ -53,6 +57,10 @@ operations:
 		"an effect in it":           {[]string{"claim: {from: waiting, to: running, require: [room], effect: {name: tell, atomic: true}}"}, ""},
 		"an effect behind it":       {[]string{"claim: {from: waiting, to: running, require: [room], effect: {name: tell, atomic: false}}"}, "claim"},
 		"an effect of another":      {[]string{room, "end: {from: waiting, to: done, effect: {name: tell, atomic: true}}"}, "claim"},
+		"some others":               {[]string{"claim: {from: waiting, to: running, require: [some_run]}", "rush: {from: waiting, to: running}"}, "claim"},
+		"some that the call tells":  {[]string{"claim: {from: waiting, to: running, require: [some_of]}"}, "claim"},
+		"some, and into an open":    {[]string{room, "rush: {from: waiting, to: running, require: [some_run]}"}, ""},
+		"some, with an effect":      {[]string{"claim: {from: waiting, to: running, require: [some_run], effect: {name: tell, atomic: true}}"}, ""},
 		"a creation":                {[]string{"start: {creates: running, require: [room], set: {queue: input, tenant: input}}"}, "start"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -71,5 +79,58 @@ operations:
 				t.Errorf("%q count under locks, want %q", got, x.locked)
 			}
 		})
+	}
+}
+
+// TestHeldGroups: who may take a record away on which others rely has the lock of the group, by a question of its own where
+// it does not count the group.
+func TestHeldGroups(t *testing.T) {
+	t.Parallel()
+	const text = `fsm: 1
+machine: job
+entity: Job
+otherwise: reject
+fields: {queue: string, tenant: string}
+states: {waiting: {}, running: {}, paused: {}, done: {final: true}}
+guards:
+  some_run: {some: {same: [queue, tenant], in: [running]}, error: nobody}
+  some_here: {some: {same: [tenant, queue], in: [running, paused]}, error: nobody}
+  some_of: {some: {same: {tenant: actor}, in: [paused]}, error: nobody}
+  some_wait: {some: {same: queue, in: [waiting]}, error: nobody}
+  few: {fewer: {than: 3, same: [tenant, queue], in: [waiting]}, error: full}
+operations:
+  submit: {creates: waiting, set: {queue: input, tenant: input}}
+  start: {from: waiting, to: running, require: [some_run]}
+  pause: {from: running, to: paused}
+  stop: {from: [running, paused], to: done}
+  go_on: {from: paused, to: running, require: [some_here, some_of]}
+  back: {from: running, to: waiting, require: [few]}
+  turn: {from: [running, waiting], choose: [{when: queue == tenant, to: done}, {to: same}]}
+  hand: {from: paused, to: same, set: {tenant: input}}
+  touch: {from: running, to: same}
+`
+	m, found := spec.Parse("job.yaml", []byte(text))
+	if m == nil || found.HasErrors() {
+		t.Fatal(found)
+	}
+	want := map[string]string{
+		"pause": "some_run [running]",
+		"stop":  "some_run [running paused], some_of [paused]",
+		"go_on": "some_of [paused]", // it counts some_here, which has the fields of some_run
+		"turn":  "some_run [running paused]",
+		"hand":  "some_here [running paused], some_of [paused]",
+	}
+	for _, o := range m.Operations {
+		var got []string
+		for _, h := range heldGroups(m, o) {
+			var in []string
+			for _, st := range h.States {
+				in = append(in, st.Name)
+			}
+			got = append(got, fmt.Sprint(h.Guard.Name, " ", in))
+		}
+		if text := strings.Join(got, ", "); text != want[o.Name] {
+			t.Errorf("%s holds %q, want %q", o.Name, text, want[o.Name])
+		}
 	}
 }
