@@ -28,7 +28,7 @@ type owning struct {
 	began, ended int64
 }
 
-// here are the states of another_here, and active is that of another_active.
+// stays reports whether a state is one of those of another_here.
 func stays(s string) bool { return s == "active" || s == "resting" }
 
 // owners are the owners at one moment: their states and accounts, by id.
