@@ -10,9 +10,9 @@ import (
 // it looks. A group is closed when each call that brings a record into it counts it, and so has its lock until the
 // transaction ends. Under the lock the records of a closed group only become fewer: what was counted holds until
 // the end, in any order with others. A guard with `some` wants the reverse, and each call that takes a record out of
-// its group has the lock, see heldGroups: who comes in makes it only truer. So all that is counted in a transaction has to be closed, and nothing in it may
-// bring a record into another group that is counted: no step that follows, and no effect, of which nobody
-// knows what it does.
+// its group has the lock, see heldGroups: who comes in makes it only truer. So all that is counted in a transaction has
+// to be closed, and nothing in it may bring a record into another group that is counted: no step that follows, and no
+// effect, of which nobody knows what it does.
 func countsLocked(m *spec.Machine, o *spec.Operation) bool {
 	for _, first := range m.Operations {
 		steps := inTransaction(first)

@@ -374,7 +374,8 @@ func (p *parser) guard(g *astGuard, e entry) {
 		if o.foreign {
 			break // an unknown key may be the condition
 		}
-		p.at(codeMissing, e.name, "add `when: ...`, `none: {same: ..., in: [...]}`, `fewer: {than: ..., same: ..., in: [...]}` or `some: {same: ..., in: [...]}`",
+		p.at(codeMissing, e.name,
+			"add `when: ...`, `none: {same: ..., in: [...]}`, `fewer: {than: ..., same: ..., in: [...]}` or `some: {same: ..., in: [...]}`",
 			"guard %s has no condition", e.name.text)
 	case 1:
 	default:

@@ -38,6 +38,7 @@ func TestSome(t *testing.T) {
 	}
 	const alone = " decision: the machine refuses the call: the guard another does not hold"
 	purge := line("z", 9, "__purge", `"from":"left","to":"left"`, `,"n":1`)
+	homeless := strings.ReplaceAll(join("a", "x"), `"account":"x"`, "")
 	for name, c := range map[string]struct {
 		lines []string
 		want  []string
@@ -45,7 +46,7 @@ func TestSome(t *testing.T) {
 		"beside another":       {[]string{join("a", "x"), join("b", "x"), leave("a")}, nil},
 		"both":                 {[]string{join("a", "x"), join("b", "x"), leave("a"), leave("b")}, []string{"4 b" + alone}},
 		"of another account":   {[]string{join("a", "x"), join("b", "y"), leave("a")}, []string{"3 a" + alone}},
-		"of no account":        {[]string{strings.ReplaceAll(join("a", "x"), `"account":"x"`, ""), join("b", "y"), leave("a")}, []string{"3 a" + alone}},
+		"of no account":        {[]string{homeless, join("b", "y"), leave("a")}, []string{"3 a" + alone}},
 		"behind one suspended": {[]string{join("a", "x"), join("b", "x"), suspend("b", ""), leave("a")}, []string{"4 a" + alone}},
 		"one was purged":       {[]string{join("a", "x"), leave("a"), purge}, nil},
 		"one is not known":     {[]string{join("c", "y"), suspend("c", `,"fingerprint":"redacted"`), join("a", "x"), leave("a")}, nil},

@@ -58,7 +58,8 @@ func queries[R any](s *world.Suite[R], t *testing.T) {
 
 // asksOthers reports whether an operation must know of other records, or may leave those that rely on it.
 func asksOthers(m *spec.Machine, o *spec.Operation) bool {
-	return slices.ContainsFunc(m.Guards, func(g *spec.Guard) bool { return reliedOn(m, g) }) || slices.ContainsFunc(o.Require, func(q *spec.Requirement) bool { return q.Guard.Peers != nil }) ||
+	return slices.ContainsFunc(m.Guards, func(g *spec.Guard) bool { return reliedOn(m, g) }) ||
+		slices.ContainsFunc(o.Require, func(q *spec.Requirement) bool { return q.Guard.Peers != nil }) ||
 		creates(o) && slices.ContainsFunc(m.Fields, func(f *spec.Field) bool { return f.Type.Kind == spec.KindSequence })
 }
 

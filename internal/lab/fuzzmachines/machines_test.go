@@ -190,7 +190,8 @@ func TestRandomIsStable(t *testing.T) {
 // language: a generator that is refused for all that matters finds nothing.
 func TestRandomUsesTheLanguage(t *testing.T) {
 	t.Parallel()
-	want := strings.Fields(`doc: present: absent: terminal: final: otherwise: was: changed_by: per: guards: when: none: fewer: {some: unique: creates: choose:
+	want := strings.Fields(`doc: present: absent: terminal: final: otherwise: was: changed_by: per: guards: when: none: fewer: {some: unique:
+		creates: choose:
 		input: require: on_refusal: record_only_in: set: clear: increment: add: reset: decrement: remove: event: dedupe_by: next: trigger: effect: atomic: by: reject: record_only:
 		twice} too_long} taken_ ring_ 1000, 1000} -5 state_groups: except: {any: [[ "'it ''it EUR ''dark
 		_also _second [{name: forbidden: projection: at_least: removed: requests: version: invariant: should: then: probe: probes:
