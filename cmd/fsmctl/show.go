@@ -9,7 +9,6 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/cli"
 	"github.com/fsmgen/fsmgen/internal/live"
-	fsm "github.com/fsmgen/fsmgen/runtime"
 )
 
 // showFlags are the flags of `show`.
@@ -69,8 +68,8 @@ func (c *ctl) show(path, id string, f showFlags) error {
 	}
 	if errors.Is(err, live.ErrNoRecord) {
 		what := fmt.Sprintf("no %s has the id %q", db.Spec.Entity, id)
-		if f.at > 0 && len(p.Events) > 0 {
-			what = fmt.Sprintf("%s %q has no revision %d; the last one before it is %d", db.Spec.Entity, id, f.at, p.Events[len(p.Events)-1].Rev)
+		if f.at > 0 && len(p.Lines) > 0 {
+			what = fmt.Sprintf("%s %q has no revision %d; the last one before it is %d", db.Spec.Entity, id, f.at, p.Lines[len(p.Lines)-1].Rev)
 		}
 		return cli.Usagef("%s: %s", cli.Plain(db.Address.Shown), cli.Plain(what))
 	}
@@ -107,8 +106,12 @@ func (c *ctl) showText(db *live.DB, id string, p *live.Past, at int64) error {
 	}
 	l := newLogPrinter(db.Spec, false, cli.Colourful(c.Out))
 	l.inputs = true
-	for i := range p.Events {
-		b.WriteString(l.event(&p.Events[i]))
+	for i := range p.Lines {
+		if bad := p.Lines[i].Unreadable; bad != nil {
+			fmt.Fprintf(&b, "revision %d.%d cannot be read: %s\n", bad.Rev, bad.N, cli.Plain(bad.Err.Error()))
+			continue
+		}
+		b.WriteString(l.event(&p.Lines[i].Event))
 	}
 	return c.Write([]byte(b.String()))
 }
@@ -116,19 +119,31 @@ func (c *ctl) showText(db *live.DB, id string, p *live.Past, at int64) error {
 // showReport is a record with its log, in JSON.
 type showReport struct {
 	recordReport
-	Gone    bool        `json:"gone,omitempty"`
-	Events  []fsm.Event `json:"events"`
-	Earlier bool        `json:"earlier,omitempty"`
-	Newer   bool        `json:"newer,omitempty"`
+	Gone    bool  `json:"gone,omitempty"`
+	Events  []any `json:"events"` // fsm.Event or unreadableReport
+	Earlier bool  `json:"earlier,omitempty"`
+	Newer   bool  `json:"newer,omitempty"`
+}
+
+// unreadableReport stands in the place of an event that cannot be read.
+type unreadableReport struct {
+	ID         string `json:"id"`
+	Rev        int64  `json:"rev"`
+	N          int64  `json:"n"`
+	Unreadable string `json:"unreadable"`
 }
 
 func (c *ctl) showJSON(db *live.DB, id string, p *live.Past) error {
-	r := showReport{recordReport: recordReport{ID: id}, Gone: p.Gone, Events: p.Events, Earlier: p.Earlier, Newer: p.Newer}
+	r := showReport{recordReport: recordReport{ID: id}, Gone: p.Gone, Events: []any{}, Earlier: p.Earlier, Newer: p.Newer}
 	if p.Row.Rev > 0 {
 		r.recordReport = reportOf(db.Spec, &p.Row)
 	}
-	if r.Events == nil {
-		r.Events = []fsm.Event{}
+	for i := range p.Lines {
+		if bad := p.Lines[i].Unreadable; bad != nil {
+			r.Events = append(r.Events, unreadableReport{bad.ID, bad.Rev, bad.N, bad.Err.Error()})
+			continue
+		}
+		r.Events = append(r.Events, p.Lines[i].Event)
 	}
 	return c.jsonLine(r)
 }

@@ -7,18 +7,17 @@ import (
 	"slices"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/newest"
 )
 
 // The bounds of a question.
 const (
-	AskTime    = 5 * time.Second // for all of it
-	countTime  = AskTime / 8     // for finding out that the records are few
-	sortMost   = 10_000          // records that the database sorts
-	walkMost   = 100_000         // events that a list looks at
-	pastMost   = 500             // events of one record
-	walkAtOnce = 500
+	AskTime   = 5 * time.Second // for all of it
+	countTime = AskTime / 8     // for finding out that the records are few
+	sortMost  = 10_000          // records that the database sorts
+	walkMost  = 100_000         // events that a list looks at
+	pastMost  = 500             // events of one record
 )
 
 // ErrSlow says that a database did not answer a question in time.
@@ -58,7 +57,18 @@ func (db *DB) List(ctx context.Context, f Filter) (l List, err error) {
 	}
 	err = db.ask(ctx, AskTime, func(r driver.Reader) error {
 		if !few {
-			return walk(r, &f, q, &l)
+			of := newest.Filter{States: f.States, Where: f.Where, Actor: f.Actor}
+			if !f.Since.IsZero() {
+				of.Since = driver.Time(f.Since)
+			}
+			if !f.Until.IsZero() {
+				of.Until = driver.Time(f.Until)
+			}
+			read, err := newest.Read(r, db.Machine.Schema(), &of, "", f.Limit+1, walkMost)
+			if l.Rows = read.Rows; !read.Whole && len(read.Rows) <= f.Limit {
+				l.Looked = read.Looked
+			}
+			return err
 		}
 		q.Order, q.Limit = []driver.Order{{Column: "updated_at", Descending: true}}, f.Limit+1
 		for row, err := range r.Rows(q) {
@@ -92,69 +102,16 @@ func (db *DB) few(ctx context.Context, q driver.Query) (bool, error) {
 	return n <= sortMost, err
 }
 
-// walk reads the log from its end for the last steps of records that fit.
-func walk(r driver.Reader, f *Filter, fits driver.Query, l *List) error {
-	var cursor driver.Cursor
-	for {
-		entries, err := r.Newest(cursor, walkAtOnce)
-		if err != nil {
-			return err
-		}
-		byID := map[string]*driver.Row{}
-		fits.IDs = []string{}
-		for i := range entries {
-			if e := &entries[i].Event; e.N == 0 && f.may(e) && byID[e.ID] == nil {
-				byID[e.ID], fits.IDs = &driver.Row{}, append(fits.IDs, e.ID)
-			}
-		}
-		if len(fits.IDs) > 0 {
-			for row, err := range r.Rows(fits) {
-				if err != nil {
-					return err
-				}
-				byID[row.ID] = &row
-			}
-		}
-		for i := range entries {
-			e := &entries[i]
-			cursor = e.Cursor
-			l.Looked++
-			if row := byID[e.ID]; row != nil && e.N == 0 && row.Rev == e.Rev && f.may(&e.Event) {
-				if l.Rows = append(l.Rows, *row); len(l.Rows) > f.Limit {
-					l.Looked = 0
-					return nil
-				}
-			}
-		}
-		if len(entries) < walkAtOnce {
-			l.Looked = 0
-			return nil
-		}
-		if l.Looked >= walkMost {
-			return nil
-		}
-	}
-}
-
-// may reports whether an event may be the last step of a record that is asked for.
-func (f *Filter) may(e *driver.Event) bool {
-	return (f.States == nil || slices.Contains(f.States, e.To)) && (f.Actor == "" || e.Actor == f.Actor) &&
-		(f.Since.IsZero() || !e.At.Before(f.Since)) && (f.Until.IsZero() || e.At.Before(f.Until))
-}
-
 // Past is a record as it is or was, with a part of its log.
 type Past struct {
-	Row     driver.Row
-	Gone    bool        // there is a log and no row; Row is zero then, unless a revision was asked for
-	Events  []fsm.Event // the newest ones up to the revision, the oldest first
-	Earlier bool        // there are events before those
-	Newer   bool        // and behind them
+	newest.Past
+	Row  driver.Row
+	Gone bool // there is a log and no row; Row is zero then, unless a revision was asked for
 }
 
 // Past reads a record and at most 500 events of its log: up to a revision, or for revision 0 as it is now. Where the
-// record has neither a row nor a log, or not that revision, it is ErrNoRecord.
+// record has neither a row nor a log, or not that revision, it is ErrNoRecord. An event that cannot be read stands in its place.
 func (db *DB) Past(ctx context.Context, id string, rev int64) (p Past, err error) {
-	var folds []driver.Event
 	err = db.ask(ctx, AskTime, func(r driver.Reader) (err error) {
 		p.Row, err = r.Row(id)
 		if p.Gone = errors.Is(err, driver.ErrNotFound); p.Gone {
@@ -167,47 +124,25 @@ func (db *DB) Past(ctx context.Context, id string, rev int64) (p Past, err error
 		if last == 0 {
 			last = p.Row.Rev
 		}
-		from := max(1, (last-pastMost)/driver.ImageEvery*driver.ImageEvery)
-		p.Earlier = from > 1
-		for e, err := range r.Events(id, from) {
-			var unreadable *driver.EventError
-			if errors.As(err, &unreadable) {
-				continue // an audit tells of it
-			}
-			if err != nil {
-				return err
-			}
-			if rev > 0 && e.Rev > rev {
-				p.Newer = true
-				break
-			}
-			if !e.Image.IsZero() {
-				folds = folds[:0]
-			}
-			if e.N == 0 {
-				folds = append(folds, e)
-			}
-			if p.Events = append(p.Events, e); len(p.Events) >= 2*pastMost {
-				p.Events, p.Earlier = slices.Delete(p.Events, 0, pastMost), true
-			}
-		}
-		return nil
+		p.Past, err = newest.PastOf(r, id, last, rev > 0, pastMost)
+		return err
 	})
 	if err != nil {
 		return p, err
 	}
-	if n := len(p.Events) - pastMost; n > 0 {
-		p.Events, p.Earlier = p.Events[n:], true
-	}
 	switch {
-	case p.Gone && len(p.Events) == 0:
+	case p.Gone && len(p.Lines) == 0:
 		return p, fmt.Errorf("%s holds no %s with the id %q: %w", db.Address.Shown, db.Spec.Entity, id, ErrNoRecord)
 	case rev == 0:
 		return p, nil
-	case len(folds) == 0 || folds[len(folds)-1].Rev != rev:
+	}
+	if err := p.Unfolded(rev); err != nil {
+		return p, fmt.Errorf("%s %q at revision %d: %w", db.Spec.Entity, id, rev, err)
+	}
+	if len(p.Folds) == 0 || p.Folds[len(p.Folds)-1].Rev != rev {
 		return p, fmt.Errorf("%s %q has no revision %d: %w", db.Spec.Entity, id, rev, ErrNoRecord)
 	}
-	p.Row, err = driver.FoldRow(db.Machine.Schema(), folds)
+	p.Row, err = driver.FoldRow(db.Machine.Schema(), p.Folds)
 	return p, err
 }
 

@@ -13,6 +13,7 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+	"github.com/fsmgen/fsmgen/runtime/newest"
 )
 
 // actTime is how long a step may take that a page makes.
@@ -246,16 +247,16 @@ func (q *request) since(p *actPage, rev string) error {
 	if _, err := fmt.Sscan(rev, &p.Shown); err != nil || p.Shown < 1 {
 		return badRequest(fmt.Sprintf("%q is no revision; they count from 1.", rev))
 	}
-	var log past
+	var log newest.Past
 	if err := q.m.look(q.r.Context(), func(r driver.Reader) (err error) {
-		log, err = pastOf(r, p.ID, p.Rev, false)
+		log, err = newest.PastOf(r, p.ID, p.Rev, false, recordEvents)
 		return err
 	}); err != nil {
 		return err
 	}
-	for i := range log.events {
-		if e := &log.events[i]; e.Rev > p.Shown {
-			p.Moved = append(p.Moved, q.event(e))
+	for i := range log.Lines {
+		if e := &log.Lines[i]; e.Rev > p.Shown {
+			p.Moved = append(p.Moved, q.line(e))
 		}
 	}
 	return nil

@@ -80,8 +80,14 @@ var idLink = regexp.MustCompile(`<th scope="row"><a href="record\?id=([^"]*)">`)
 // listed returns the ids of a list, page after page.
 func listed(t *testing.T, h http.Handler, query string) (ids []string) {
 	t.Helper()
+	return listedOf(t, h, "parcel", query)
+}
+
+// listedOf is listed for another machine.
+func listedOf(t *testing.T, h http.Handler, machine, query string) (ids []string) {
+	t.Helper()
 	for pages := 0; pages < 100; pages++ {
-		code, body := get(t, h, "/here/parcel/records?"+query)
+		code, body := get(t, h, "/here/"+machine+"/records?"+query)
 		if code != http.StatusOK {
 			t.Fatalf("%s: %d %s", query, code, body)
 		}

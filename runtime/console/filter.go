@@ -202,20 +202,6 @@ func (f *filter) Without(w fieldFilter) template.URL {
 // Has reports whether the list shows a state; of none all.
 func (f *filter) Has(state string) bool { return slices.Contains(f.States, state) }
 
-// fits reports whether an event may be the last step of a record that is asked for.
-func (f *filter) fits(e *driver.Event) bool {
-	name, value, _ := strings.Cut(f.Label, "=")
-	switch {
-	case f.stored != nil && !slices.Contains(f.stored, e.To),
-		f.Actor != "" && e.Actor != f.Actor,
-		f.Label != "" && e.Labels[name] != value,
-		!f.since.IsZero() && e.At.Before(f.since),
-		!f.until.IsZero() && !e.At.Before(f.until):
-		return false
-	}
-	return true
-}
-
 // plain reports whether rows alone answer the filter: no event is asked for.
 func (f *filter) plain() bool { return f.Actor == "" && f.Label == "" }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
-	"github.com/fsmgen/fsmgen/runtime/internal/rows"
+	"github.com/fsmgen/fsmgen/runtime/newest"
 )
 
 // listed is a record in a list.
@@ -258,65 +258,25 @@ func (q *request) search(r driver.Reader, f *filter, p *listPage) ([]driver.Row,
 }
 
 // walk reads the log from its end, or from a place in it, for the last steps of records that fit.
-func (q *request) walk(r driver.Reader, f *filter, p *listPage) (list []driver.Row, err error) {
-	cursor, looked := driver.Cursor(f.After), 0
-	stopped := func(why string) ([]driver.Row, error) {
-		p.Next, p.Told = f.Query(string(cursor)), fmt.Sprintf("These are of the newest %s events%s.", group(int64(looked)), why)
-		if f.After != "" {
-			p.Told = fmt.Sprintf("These are of the next %s events%s.", group(int64(looked)), why)
-		}
-		return list, nil
+func (q *request) walk(r driver.Reader, f *filter, p *listPage) ([]driver.Row, error) {
+	of := newest.Filter{States: f.stored, Where: f.conds, Actor: f.Actor, Label: f.Label, Since: f.since, Until: f.until}
+	l, err := newest.Read(r, q.m.schema, &of, driver.Cursor(f.After), pageRows, walkMost)
+	why := ""
+	switch {
+	case errors.Is(err, context.DeadlineExceeded) && l.Looked > 0:
+		why = ": the time for a query was over"
+	case err != nil:
+		return nil, err
+	case len(l.Rows) == pageRows:
+		p.Next = f.Query(string(l.Cursor))
+		return l.Rows, nil
+	case l.Whole:
+		return l.Rows, nil
 	}
-	rule := driver.Query{States: f.stored, Where: f.conds}
-	for {
-		entries, byID, err := q.steps(r, f, cursor)
-		if errors.Is(err, context.DeadlineExceeded) && looked > 0 {
-			return stopped(": the time for a query was over")
-		}
-		if err != nil {
-			return nil, err
-		}
-		for i := range entries {
-			e := &entries[i]
-			cursor = e.Cursor
-			looked++
-			row := byID[e.ID]
-			if e.N != 0 || !f.fits(&e.Event) || row == nil || row.Rev != e.Rev || !rows.Fit(q.m.schema, row, &rule) {
-				continue
-			}
-			if list = append(list, *row); len(list) == pageRows {
-				p.Next = f.Query(string(cursor))
-				return list, nil
-			}
-		}
-		switch {
-		case len(entries) < batch:
-			return list, nil
-		case looked >= walkMost:
-			return stopped("")
-		}
+	which := "newest"
+	if f.After != "" {
+		which = "next"
 	}
-}
-
-// steps reads a part of the log backwards, and the records of which it has a step that fits.
-func (q *request) steps(r driver.Reader, f *filter, before driver.Cursor) ([]driver.Entry, map[string]*driver.Row, error) {
-	entries, err := r.Newest(before, batch)
-	if err != nil {
-		return nil, nil, err
-	}
-	some, byID := driver.Query{IDs: []string{}}, map[string]*driver.Row{}
-	for i := range entries {
-		if e := &entries[i].Event; e.N == 0 && f.fits(e) && byID[e.ID] == nil {
-			byID[e.ID], some.IDs = &driver.Row{}, append(some.IDs, e.ID)
-		}
-	}
-	if len(some.IDs) > 0 {
-		for row, err := range r.Rows(some) {
-			if err != nil {
-				return nil, nil, err
-			}
-			byID[row.ID] = &row
-		}
-	}
-	return entries, byID, nil
+	p.Next, p.Told = f.Query(string(l.Cursor)), fmt.Sprintf("These are of the %s %s events%s.", which, group(int64(l.Looked)), why)
+	return l.Rows, nil
 }

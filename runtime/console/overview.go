@@ -141,7 +141,7 @@ func (q *request) recent(r driver.Reader, now time.Time, p *overviewPage) error 
 		return err
 	}
 	for i := range recent {
-		p.Recent = append(p.Recent, q.event(&recent[i].Event))
+		p.Recent = append(p.Recent, q.logged(&recent[i]))
 	}
 	return q.spans(r, now, overviewEvents, []*span{p.Hour})
 }
@@ -168,7 +168,7 @@ func (q *request) log() error {
 		p.Next = string(list[pageLog-1].Cursor)
 	}
 	for i := range list {
-		p.Events = append(p.Events, q.event(&list[i].Event))
+		p.Events = append(p.Events, q.logged(&list[i]))
 	}
 	q.quiet = !p.Newest
 	return q.show("log", q.m.schema.Machine+": log", p)

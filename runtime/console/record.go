@@ -12,6 +12,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+	"github.com/fsmgen/fsmgen/runtime/newest"
 )
 
 const recordEvents = 500 // the newest events of a record that its page shows
@@ -62,6 +63,7 @@ type event struct {
 	Cause      string
 	RecordOnly bool
 	Guard      string
+	Unreadable string // why it cannot be read; nothing but ID, Rev and N is known then
 }
 
 // offer is an operation, as seen from a state.
@@ -101,6 +103,19 @@ func (q *request) event(e *driver.Event) event {
 	return v
 }
 
+// line shows an event, or in its place why it cannot be read.
+func (q *request) line(l *newest.Line) event {
+	return q.logged(&driver.Entry{Event: l.Event, Unreadable: l.Unreadable})
+}
+
+// logged shows an event of the log of all records, or in its place why it cannot be read.
+func (q *request) logged(e *driver.Entry) event {
+	if e.Unreadable == nil {
+		return q.event(&e.Event)
+	}
+	return event{ID: e.ID, Rev: e.Rev, N: e.N, RecordOnly: e.RecordOnly(), Unreadable: q.said(e.Unreadable.Err.Error())}
+}
+
 func (q *request) record() error {
 	id := q.r.URL.Query().Get("id")
 	if id == "" {
@@ -115,7 +130,7 @@ func (q *request) record() error {
 		p.At, p.Newest = n, false
 	}
 	var row driver.Row
-	var log past
+	var log newest.Past
 	var asked []driver.Delivery
 	err := q.m.look(q.r.Context(), func(r driver.Reader) (err error) {
 		row, err = r.Row(id)
@@ -129,7 +144,7 @@ func (q *request) record() error {
 		if p.At > 0 {
 			last = p.At
 		}
-		if log, err = pastOf(r, id, last, p.At > 0); err != nil {
+		if log, err = newest.PastOf(r, id, last, p.At > 0, recordEvents); err != nil {
 			return err
 		}
 		asked, p.Cut, err = waiting(r, q.m.now(), id)
@@ -138,7 +153,7 @@ func (q *request) record() error {
 	if err != nil {
 		return err
 	}
-	if p.Gone && len(log.events) == 0 {
+	if p.Gone && len(log.Lines) == 0 {
 		return &requestError{404, fmt.Sprintf("%s has no record %q, and no log of one.", q.m.schema.Machine, id)}
 	}
 	if !p.Gone {
@@ -155,12 +170,12 @@ func (q *request) record() error {
 	} else {
 		p.Newest = true
 	}
-	p.Newer = log.newer
-	if log.earlier && len(log.events) > 0 {
-		p.Before = log.events[0].Rev - 1
+	p.Newer = log.Newer
+	if log.Earlier && len(log.Lines) > 0 {
+		p.Before = log.Lines[0].Rev - 1
 		p.Notes = p.Before == 0
 	}
-	q.fill(p, &now, log.events)
+	q.fill(p, &now, log.Lines)
 	for i := range asked {
 		d := q.delivery(&asked[i])
 		d.From = "record"
@@ -169,9 +184,9 @@ func (q *request) record() error {
 	p.Repair = (p.Gone || p.Broken != "") && q.v.may(q.m, Repair)
 	p.Was = q.r.URL.Query().Get("was") != ""
 	if did, err := strconv.ParseInt(q.r.URL.Query().Get("did"), 10, 64); err == nil {
-		i := slices.IndexFunc(log.events, func(e driver.Event) bool { return e.Rev == did && e.N == 0 && e.Actor == q.v.Name })
+		i := slices.IndexFunc(log.Lines, func(e newest.Line) bool { return e.Rev == did && e.N == 0 && e.Actor == q.v.Name })
 		if i >= 0 {
-			v := q.event(&log.events[i])
+			v := q.line(&log.Lines[i])
 			p.Did = &v
 		}
 	}
@@ -181,53 +196,15 @@ func (q *request) record() error {
 	return q.show("record", q.m.schema.Entity+" "+id, p)
 }
 
-// past is a part of a record's log.
-type past struct {
-	events  []driver.Event // the newest of the part, the oldest first
-	folds   []driver.Event // from an event with the whole record on
-	earlier bool           // there are events before these
-	newer   bool           // and behind them
-}
-
-// pastOf reads the log of a record up to a revision, or, where that is its last one, to its end. It begins early enough for
-// recordEvents steps, at an event that has the whole record.
-func pastOf(r driver.Reader, id string, last int64, until bool) (p past, err error) {
-	from := max(1, (last-recordEvents)/driver.ImageEvery*driver.ImageEvery)
-	p.earlier = from > 1
-	for e, err := range r.Events(id, from) {
-		var unreadable *driver.EventError
-		if errors.As(err, &unreadable) {
-			continue // the audit tells of it
-		}
-		if err != nil {
-			return p, err
-		}
-		if until && e.Rev > last {
-			p.newer = true
-			break
-		}
-		if !e.Image.IsZero() {
-			p.folds = p.folds[:0]
-		}
-		if e.N == 0 {
-			p.folds = append(p.folds, e)
-		}
-		if p.events = append(p.events, e); len(p.events) >= 2*recordEvents {
-			p.events, p.earlier = slices.Delete(p.events, 0, recordEvents), true
-		}
-	}
-	if n := len(p.events) - recordEvents; n > 0 {
-		p.events, p.earlier = p.events[n:], true
-	}
-	return p, nil
-}
-
 // fold returns the record as it was at a revision.
-func (q *request) fold(p *past, at int64) (driver.Row, error) {
-	if len(p.folds) == 0 || p.folds[len(p.folds)-1].Rev != at {
+func (q *request) fold(p *newest.Past, at int64) (driver.Row, error) {
+	if err := p.Unfolded(at); err != nil {
+		return driver.Row{}, &requestError{409, fmt.Sprintf("Revision %d cannot be told from the log: %s.", at, q.said(err.Error()))}
+	}
+	if len(p.Folds) == 0 || p.Folds[len(p.Folds)-1].Rev != at {
 		return driver.Row{}, &requestError{404, fmt.Sprintf("The record has no revision %d.", at)}
 	}
-	row, err := driver.FoldRow(q.m.schema, p.folds)
+	row, err := driver.FoldRow(q.m.schema, p.Folds)
 	if err != nil {
 		return row, &requestError{409, fmt.Sprintf("Revision %d cannot be read from the log: %s.", at, q.said(err.Error()))}
 	}
@@ -235,7 +212,7 @@ func (q *request) fold(p *past, at int64) (driver.Row, error) {
 }
 
 // fill puts a row and its log on the page.
-func (q *request) fill(p *recordPage, row *driver.Row, log []driver.Event) {
+func (q *request) fill(p *recordPage, row *driver.Row, log []newest.Line) {
 	if !p.Gone || !p.Newest {
 		p.State, p.Created, p.Updated, p.At = q.m.schema.StateName(row.State), row.CreatedAt, row.UpdatedAt, row.Rev
 		for _, s := range q.m.schema.States {
@@ -249,8 +226,11 @@ func (q *request) fill(p *recordPage, row *driver.Row, log []driver.Event) {
 	request := ""
 	for i := range log {
 		e := &log[i]
-		v := q.event(e)
-		if e.From != e.To {
+		v := q.line(e)
+		switch {
+		case e.Unreadable != nil && e.N == 0:
+			entered = time.Time{} // nobody knows where it led to
+		case e.From != e.To:
 			if v.Left = e.From != "" && !entered.IsZero(); v.Left {
 				v.Stayed = e.At.Sub(entered)
 			}

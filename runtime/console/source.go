@@ -25,7 +25,6 @@ const (
 	walkMost  = 100_000 // events that a list looks at
 	pageRows  = 50      // records on a page
 	pageLog   = 100     // events on a page
-	batch     = 500     // events that are read at once
 )
 
 var placeName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)

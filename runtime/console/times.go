@@ -21,6 +21,7 @@ type span struct {
 	Moves   []moveRate
 	States  []stateTime
 	Created int
+	Unread  int // events that cannot be read, so they are left out
 }
 
 // moveRate is how often a way was taken.
@@ -43,6 +44,8 @@ type stay struct {
 	d       time.Duration
 	atLeast bool
 }
+
+const batch = 500 // events that are read at once
 
 // slack is by how much events of the log may stand in another order than their times.
 const slack = time.Minute
@@ -81,8 +84,21 @@ func (q *request) spans(r driver.Reader, now time.Time, most int, list []*span) 
 		whole = len(entries) < batch
 		for i := range entries {
 			e := &entries[i]
-			cursor, last = e.Cursor, e.At
+			cursor = e.Cursor
 			looked++
+			if e.Unreadable != nil {
+				if l, ok := open[e.ID]; ok && e.N == 0 { // it may be the entry
+					note(l, l.at.Sub(last), true)
+					delete(open, e.ID)
+				}
+				for _, s := range list {
+					if now.Sub(last) <= s.Length {
+						s.Unread++
+					}
+				}
+				continue
+			}
+			last = e.At
 			if e.N != 0 || e.From == e.To {
 				continue
 			}

@@ -14,6 +14,9 @@ type Cursor string
 type Entry struct {
 	Event
 	Cursor Cursor
+	// Unreadable says why the event cannot be read, of which ID, Rev and N are known then; nil: it was read.
+	// Newest alone returns such entries.
+	Unreadable *EventError
 }
 
 // Lag is what a log holds back: events that are committed, and that an open transaction may

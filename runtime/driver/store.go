@@ -128,7 +128,8 @@ type Reader interface {
 	// Newest returns at most limit events of all records that stand before the cursor, in the
 	// order of Log, but backwards; with an empty cursor, from the end. It is for people: it holds
 	// nothing back, so an event may come to stand between two that were returned, and a
-	// cursor of another log shows another part of this one.
+	// cursor of another log shows another part of this one. Of an event that is there and cannot
+	// be read it returns the place, with Unreadable, where Log returns an error.
 	Newest(before Cursor, limit int) ([]Entry, error)
 	// Lag returns what the log holds back now.
 	Lag() (Lag, error)

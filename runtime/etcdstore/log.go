@@ -2,6 +2,7 @@ package etcdstore
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -76,7 +77,7 @@ func (r reader) Log(after driver.Cursor, limit int) ([]driver.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.entries(list)
+	return r.entries(list, false)
 }
 
 // Newest returns events of all records before the cursor, the last one first.
@@ -99,11 +100,11 @@ func (r reader) Newest(before driver.Cursor, limit int) ([]driver.Entry, error) 
 	if err != nil {
 		return nil, err
 	}
-	return r.entries(list)
+	return r.entries(list, true)
 }
 
-// entries reads the events at places in the log.
-func (r reader) entries(list []logged) ([]driver.Entry, error) {
+// entries reads the events at places in the log. Of what is none it returns the place, or else an error.
+func (r reader) entries(list []logged, places bool) ([]driver.Entry, error) {
 	ids, names := make([]string, len(list)), make([]string, len(list))
 	for i, l := range list {
 		rev, n, err := cutPlace(l.at)
@@ -118,6 +119,12 @@ func (r reader) entries(list []logged) ([]driver.Entry, error) {
 	entries := make([]driver.Entry, 0, len(list))
 	for i, l := range list {
 		events, err := r.eventsAt(ids[i:i+1], names[i:i+1])
+		var unreadable *driver.EventError
+		if places && errors.As(err, &unreadable) {
+			at := driver.Event{ID: unreadable.ID, Rev: unreadable.Rev, N: unreadable.N}
+			entries = append(entries, driver.Entry{Event: at, Cursor: l.cursor(), Unreadable: unreadable})
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

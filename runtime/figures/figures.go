@@ -362,9 +362,11 @@ func (m *Machine) Moves(ctx context.Context, lengths []time.Duration, most int, 
 			}
 			for i := range list {
 				e := &list[i]
-				cursor, last = e.Cursor, e.At
-				looked++
-				if e.N != 0 {
+				cursor = e.Cursor
+				if looked++; e.Unreadable != nil {
+					continue
+				}
+				if last = e.At; e.N != 0 {
 					continue
 				}
 				move := Move{Operation: m.operation(e.Operation), To: m.schema.StateName(e.To)}

@@ -1,8 +1,11 @@
 package sqlstore
 
 import (
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -118,12 +121,92 @@ func (t *table) eventOf(rows Rows, more ...any) (driver.Event, error) {
 		targets = append(targets, eventColumns[i].into(&e))
 	}
 	if err := rows.Scan(append(append(targets, &e.Chain), more...)...); err != nil {
-		return e, fmt.Errorf("sqlstore: read an event of %s: %w", t.schema.Table, err)
+		return e, &scanError{fmt.Errorf("sqlstore: read an event of %s: %w", t.schema.Table, err)}
 	}
-	if column := e.Inputs.String(); column != "" && column[0] == '[' {
-		e.Inputs = driver.RawJSON(fullInputs(column, e.Changes.String()))
-	}
+	e.Inputs = t.inputsOf(&e)
 	return e, nil
+}
+
+// readEvent scans one event: eventOf or eventOrPlace.
+type readEvent func(rows Rows, more ...any) (driver.Event, error)
+
+// scanError says that a row is there, and is no event.
+type scanError struct{ error }
+
+// Unwrap returns what is wrong with it.
+func (e *scanError) Unwrap() error { return e.error }
+
+// unscanned reports whether a query failed because a row is no event.
+func unscanned(err error) bool {
+	var scan *scanError
+	return errors.As(err, &scan)
+}
+
+// eventOrPlace is eventOf for a log of which some row is no event: of that it returns the place, and an *EventError.
+func (t *table) eventOrPlace(rows Rows, more ...any) (driver.Event, error) {
+	var e driver.Event
+	var wrong error
+	targets := make([]any, 0, len(eventColumns)+1+len(more))
+	for i := range eventColumns {
+		into := eventColumns[i].into(&e)
+		if i >= 3 { // the first three are its place
+			into = &careful{eventColumns[i].name, into, &wrong}
+		}
+		targets = append(targets, into)
+	}
+	targets = append(append(targets, &careful{"chain", &e.Chain, &wrong}), more...)
+	if err := rows.Scan(targets...); err != nil {
+		return e, fmt.Errorf("sqlstore: read the place of an event of %s: %w", t.schema.Table, err)
+	}
+	if wrong != nil {
+		at := driver.Event{ID: e.ID, Rev: e.Rev, N: e.N}
+		return at, &driver.EventError{ID: e.ID, Rev: e.Rev, N: e.N, Key: t.schema.Table + "_events", Err: wrong}
+	}
+	e.Inputs = t.inputsOf(&e)
+	return e, nil
+}
+
+// careful scans a column into a place, and keeps what is wrong with it instead of ending the scan.
+type careful struct {
+	column string
+	into   any
+	wrong  *error
+}
+
+// Scan reads a column.
+func (c *careful) Scan(raw any) error {
+	var err error
+	switch into := c.into.(type) {
+	case sql.Scanner:
+		err = into.Scan(raw)
+	case *string:
+		err = asText(raw, into)
+	default:
+		n, ok := raw.(int64)
+		switch into := into.(type) {
+		case *int64:
+			*into = n
+		case *int:
+			*into = int(n)
+		case *uint32:
+			*into, ok = uint32(n), ok && n >= 0 && n <= math.MaxUint32
+		}
+		if !ok {
+			err = fmt.Errorf("holds %v (%T)", raw, raw)
+		}
+	}
+	if err != nil && *c.wrong == nil {
+		*c.wrong = fmt.Errorf("column %q: %w", c.column, err)
+	}
+	return nil
+}
+
+// inputsOf returns the inputs of an event as readers see them.
+func (t *table) inputsOf(e *driver.Event) driver.JSON {
+	if column := e.Inputs.String(); column != "" && column[0] == '[' {
+		return driver.RawJSON(fullInputs(column, e.Changes.String()))
+	}
+	return e.Inputs
 }
 
 // word scans a text that may be absent.

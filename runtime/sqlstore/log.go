@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -33,7 +34,7 @@ func (r *reader) Blurred(a, b *driver.Entry) bool {
 // Log returns the events of all records behind the cursor.
 func (r *reader) Log(after driver.Cursor, limit int) ([]driver.Entry, error) {
 	o := &r.t.order
-	list, args, err := r.entries(r.t.text("log"), o.first, after, limit)
+	list, args, err := r.entries(r.t.text("log"), o.first, after, limit, r.t.eventOf)
 	if err != nil || len(list) > 0 {
 		return list, err
 	}
@@ -42,12 +43,15 @@ func (r *reader) Log(after driver.Cursor, limit int) ([]driver.Entry, error) {
 
 // Newest returns the events of all records before the cursor, the last one first.
 func (r *reader) Newest(before driver.Cursor, limit int) ([]driver.Entry, error) {
-	list, _, err := r.entries(r.t.text("log_newest"), r.t.order.last, before, limit)
+	list, _, err := r.entries(r.t.text("log_newest"), r.t.order.last, before, limit, r.t.eventOf)
+	if unscanned(err) {
+		list, _, err = r.entries(r.t.text("log_newest"), r.t.order.last, before, limit, r.t.eventOrPlace)
+	}
 	return list, err
 }
 
 // entries reads a part of the log on one side of a cursor, whose parameters it returns; those of an empty one are given.
-func (r *reader) entries(text string, empty []any, at driver.Cursor, limit int) (list []driver.Entry, args []any, err error) {
+func (r *reader) entries(text string, empty []any, at driver.Cursor, limit int, read readEvent) (list []driver.Entry, args []any, err error) {
 	o := &r.t.order
 	args = empty
 	if at != "" {
@@ -58,8 +62,12 @@ func (r *reader) entries(text string, empty []any, at driver.Cursor, limit int) 
 	}
 	err = r.each(text, append(args[:len(args):len(args)], unlimited(limit)), func(rows Rows) error {
 		var place string
-		e, err := r.t.eventOf(rows, &place)
-		list = append(list, driver.Entry{Event: e, Cursor: o.cursor(place, &e)})
+		e, err := read(rows, &place)
+		var unreadable *driver.EventError
+		if errors.As(err, &unreadable) {
+			err = nil
+		}
+		list = append(list, driver.Entry{Event: e, Cursor: o.cursor(place, &e), Unreadable: unreadable})
 		return err
 	})
 	return list, args, err

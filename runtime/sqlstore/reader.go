@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"iter"
 	"math"
 	"time"
@@ -192,6 +193,21 @@ func (r *reader) events(text string, args ...any) ([]driver.Event, error) {
 	return list, err
 }
 
+// readable is events for a log of which some row is no event. It returns what is wrong by the place in the list.
+func (r *reader) readable(text string, args ...any) (list []driver.Event, broken map[int]*driver.EventError, err error) {
+	broken = map[int]*driver.EventError{}
+	err = r.each(text, args, func(rows Rows) error {
+		e, err := r.t.eventOrPlace(rows)
+		var unreadable *driver.EventError
+		if errors.As(err, &unreadable) {
+			broken[len(list)], err = unreadable, nil
+		}
+		list = append(list, e)
+		return err
+	})
+	return list, broken, err
+}
+
 // few is how many events the first query of a log fetches, for most readers want
 // the first ones only; each query after it fetches eight times as many, up to a chunk.
 const few = 4
@@ -202,12 +218,20 @@ func (r *reader) Events(id string, from int64) iter.Seq2[driver.Event, error] {
 		rev, n := from, int64(-1)
 		for limit := few; ; limit = min(limit*8, chunk) {
 			list, err := r.events(r.t.text("history"), id, rev, n, limit)
+			var broken map[int]*driver.EventError
+			if unscanned(err) {
+				list, broken, err = r.readable(r.t.text("history"), id, rev, n, limit)
+			}
 			if err != nil {
 				yield(driver.Event{}, err)
 				return
 			}
-			for _, e := range list {
-				if !yield(e, nil) {
+			for i, e := range list {
+				var err error
+				if unreadable := broken[i]; unreadable != nil {
+					err = unreadable
+				}
+				if !yield(e, err) {
 					return
 				}
 			}

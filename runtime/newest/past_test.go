@@ -1,4 +1,4 @@
-package console
+package newest
 
 import (
 	"iter"
@@ -56,16 +56,16 @@ func TestPastOf(t *testing.T) {
 		"many notes, before": {long(2500, 3), 2, true, 1, 2, true, true},
 		"many notes, first":  {long(2500, 3), 1, true, 1, 1, true, true},
 	} {
-		p, err := pastOf(c.log, "p", c.last, c.until)
-		if err != nil || len(p.events) == 0 || len(p.events) > recordEvents {
-			t.Errorf("%s: %d events, %v", name, len(p.events), err)
+		p, err := PastOf(c.log, "p", c.last, c.until, 500)
+		if err != nil || len(p.Lines) == 0 || len(p.Lines) > 500 {
+			t.Errorf("%s: %d events, %v", name, len(p.Lines), err)
 			continue
 		}
-		first, end := p.events[0].Rev, p.events[len(p.events)-1].Rev
-		if first != c.first || end != c.end || p.earlier != c.earlier || p.newer != c.newer {
-			t.Errorf("%s: revisions %d to %d, earlier %t, newer %t; want %+v", name, first, end, p.earlier, p.newer, c)
+		first, end := p.Lines[0].Rev, p.Lines[len(p.Lines)-1].Rev
+		if first != c.first || end != c.end || p.Earlier != c.earlier || p.Newer != c.newer {
+			t.Errorf("%s: revisions %d to %d, earlier %t, newer %t; want %+v", name, first, end, p.Earlier, p.Newer, c)
 		}
-		if n := len(p.folds); n == 0 || p.folds[n-1].Rev != c.end || p.folds[0].Image.IsZero() || int64(n) != c.end-p.folds[0].Rev+1 {
+		if n := len(p.Folds); n == 0 || p.Folds[n-1].Rev != c.end || p.Folds[0].Image.IsZero() || int64(n) != c.end-p.Folds[0].Rev+1 {
 			t.Errorf("%s: the record is folded of %d events", name, n)
 		}
 	}
