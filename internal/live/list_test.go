@@ -1,9 +1,11 @@
 package live_test
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,8 +19,8 @@ import (
 )
 
 // busy is a database with three jobs: "a" was enqueued by ann, "b" by bob, and "c" by ann, then claimed and extended 1 300
-// times by w1. It returns when "b" was enqueued.
-func busy(t *testing.T) (*live.DB, time.Time) {
+// times by w1. It returns when "b" was enqueued. What damages it is done at the end.
+func busy(t *testing.T, damage ...string) (*live.DB, time.Time) {
 	t.Helper()
 	ctx, now := t.Context(), time.Date(2026, 3, 4, 5, 0, 0, 0, time.UTC)
 	file := filepath.Join(t.TempDir(), "jobs.db")
@@ -53,6 +55,22 @@ func busy(t *testing.T) (*live.DB, time.Time) {
 		}
 	}
 	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	hand, err := sql.Open("sqlite", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var guard string // which the damage has to pass, and an open asks for
+	if err := hand.QueryRowContext(ctx, `SELECT sql FROM sqlite_master WHERE name = 'lifecycle_events_update'`).Scan(&guard); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range slices.Concat([]string{`DROP TRIGGER lifecycle_events_update`}, damage, []string{guard}) {
+		if _, err := hand.ExecContext(ctx, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := hand.Close(); err != nil {
 		t.Fatal(err)
 	}
 	db, err := sqldb.Open(ctx, file, machine(t, "lifecycle"), sqldb.Options{})
@@ -110,14 +128,14 @@ func TestPast(t *testing.T) {
 	t.Parallel()
 	db, _ := busy(t)
 	p, err := db.Past(t.Context(), "c", 0)
-	if err != nil || len(p.Events) != 500 || !p.Earlier || p.Newer || p.Gone || p.Row.Rev != 1302 || p.Events[499].Rev != 1302 {
-		t.Fatalf("%d events, up to revision %d; %+v %v", len(p.Events), p.Row.Rev, p.Row, err)
+	if err != nil || len(p.Lines) != 500 || !p.Earlier || p.Newer || p.Gone || p.Row.Rev != 1302 || p.Lines[499].Rev != 1302 {
+		t.Fatalf("%d events, up to revision %d; %+v %v", len(p.Lines), p.Row.Rev, p.Row, err)
 	}
 	lease := db.Machine.Schema().Column("lease")
 	for _, rev := range []int64{1, 2, 3, 64, 700, 1301} {
 		p, err := db.Past(t.Context(), "c", rev)
-		if err != nil || p.Row.Rev != rev || !p.Newer || p.Events[len(p.Events)-1].Rev != rev || len(p.Events) > 500 {
-			t.Errorf("revision %d: %d events, row at %d, newer %t, %v", rev, len(p.Events), p.Row.Rev, p.Newer, err)
+		if err != nil || p.Row.Rev != rev || !p.Newer || p.Lines[len(p.Lines)-1].Rev != rev || len(p.Lines) > 500 {
+			t.Errorf("revision %d: %d events, row at %d, newer %t, %v", rev, len(p.Lines), p.Row.Rev, p.Newer, err)
 		}
 		if at, _ := p.Row.Values[lease].(time.Time); rev > 2 && !at.Equal(p.Row.UpdatedAt.Add(time.Hour)) {
 			t.Errorf("revision %d: the lease is %v, and it moved at %v", rev, at, p.Row.UpdatedAt)
@@ -129,6 +147,28 @@ func TestPast(t *testing.T) {
 	}{{"c", 1303}, {"nobody", 0}, {"nobody", 1}} {
 		if _, err := db.Past(t.Context(), x.id, x.rev); !errors.Is(err, live.ErrNoRecord) {
 			t.Errorf("%s at %d: %v", x.id, x.rev, err)
+		}
+	}
+}
+
+// What cannot be read stands in its place, and the fold does not go over it.
+func TestPastUnreadable(t *testing.T) {
+	t.Parallel()
+	db, _ := busy(t, `UPDATE lifecycle_events SET labels = '5' WHERE id = 'c' AND rev = 700`,
+		`UPDATE lifecycle_events SET checksum = -1 WHERE id = 'c' AND rev = 1302`)
+	l, err := db.List(t.Context(), live.Filter{Actor: "bob", Limit: 3})
+	if err != nil || len(l.Rows) != 1 || l.Rows[0].ID != "b" {
+		t.Errorf("the list has %d records, %v", len(l.Rows), err)
+	}
+	p, err := db.Past(t.Context(), "c", 0)
+	if err != nil || len(p.Lines) != 500 || p.Lines[499].Unreadable == nil || p.Lines[499].Rev != 1302 || p.Lines[498].Unreadable != nil {
+		t.Errorf("%d events, the last one %+v, %v", len(p.Lines), p.Lines[len(p.Lines)-1], err)
+	}
+	var unreadable *driver.EventError
+	for rev, want := range map[int64]bool{699: false, 700: true, 703: true, 704: false, 1301: false, 1302: true} { // 704 has the whole record
+		p, err := db.Past(t.Context(), "c", rev)
+		if errors.As(err, &unreadable) != want || err != nil && !want || err == nil && p.Row.Rev != rev {
+			t.Errorf("revision %d: row at %d, %v", rev, p.Row.Rev, err)
 		}
 	}
 }

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/console"
 	"github.com/fsmgen/fsmgen/runtime/driver"
-	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
@@ -81,7 +81,7 @@ func TestAbandonInStores(t *testing.T) {
 			return s
 		},
 		"postgres": func(t *testing.T) fsm.Store {
-			s, err := postgres.Open(t.Context(), fsmcases.PostgresSchema(t))
+			s, err := postgres.Open(t.Context(), pgtest.DSN(t))
 			if err != nil {
 				t.Fatal(err)
 			}

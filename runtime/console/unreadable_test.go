@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/console"
-	"github.com/fsmgen/fsmgen/runtime/fsmcases"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
@@ -41,7 +41,7 @@ func databases(t *testing.T, each func(t *testing.T, store fsm.Store, db *sql.DB
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		address := fsmcases.PostgresSchema(t)
+		address := pgtest.DSN(t)
 		store, err := postgres.Open(t.Context(), address)
 		open(t, "pgx", address, store, err)
 	})
