@@ -50,6 +50,7 @@ type frame struct {
 	Place   Place
 	Machine string // empty: the page is about none
 	Outbox  bool
+	Owners  bool
 	Audit   bool
 	Runs    bool
 	Again   bool   // the page loads itself again after a short while
@@ -71,7 +72,7 @@ func (q *request) answer(status int, name, title string, body any) error {
 	if q.m != nil {
 		f.Root, f.Place, f.Machine = "../../", q.m.place, q.m.schema.Machine
 		f.Outbox, f.Audit = !q.m.schema.NoOutbox, q.v.may(q.m, Audit)
-		f.Mark, f.Quiet, f.Runs = q.mark, q.quiet, q.o.Runs != nil
+		f.Mark, f.Quiet, f.Runs, f.Owners = q.mark, q.quiet, q.o.Runs != nil, q.m.holding != nil
 	}
 	if p, ok := body.(*runPage); ok {
 		f.Again = p.Again
@@ -98,6 +99,7 @@ func (q *request) fail(status int, text string) {
 	}
 	if q.m != nil {
 		f.Place, f.Machine, f.Outbox, f.Audit = q.m.place, q.m.schema.Machine, !q.m.schema.NoOutbox, q.v.may(q.m, Audit)
+		f.Owners = q.m.holding != nil
 	}
 	if err := q.write(status, "problem", f); err != nil {
 		http.Error(q.w, text, status)

@@ -70,6 +70,7 @@ var routes = []route{
 	{get, "/{place}/{machine}/records", See, (*request).records, true},
 	{get, "/{place}/{machine}/record", See, (*request).record, true},
 	{get, "/{place}/{machine}/late", See, (*request).late, true},
+	{get, "/{place}/{machine}/owners", See, (*request).owners, true},
 	{get, "/{place}/{machine}/outbox", See, (*request).outbox, true},
 	{get, "/{place}/{machine}/times", See, (*request).times, true},
 	{get, "/{place}/{machine}/log", See, (*request).log, true},

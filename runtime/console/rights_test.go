@@ -57,6 +57,7 @@ func TestRights(t *testing.T) {
 		"GET /{place}/{machine}/records": machine,
 		"GET /{place}/{machine}/record":  machine,
 		"GET /{place}/{machine}/late":    machine,
+		"GET /{place}/{machine}/owners":  machine,
 		"GET /{place}/{machine}/outbox":  machine,
 		"GET /{place}/{machine}/times":   machine,
 		"GET /{place}/{machine}/log":     machine,

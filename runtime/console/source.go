@@ -37,6 +37,7 @@ type Machine struct {
 	schema   *driver.Schema
 	table    driver.Table
 	steps    []step
+	holding  *holding // nil: nobody has records
 	picture  string
 	now      func() time.Time
 	load     func(*driver.Row) error // why a record breaks a rule; nil: it breaks none
@@ -161,6 +162,7 @@ func Of[R any](p Place, m interface{ Core() *fsm.Machine[R] }) Machine {
 			needs: needs(o),
 		})
 	}
+	c.holding = holdingOf(c.schema, c.steps)
 	return c
 }
 
