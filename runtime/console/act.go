@@ -87,7 +87,7 @@ func (q *request) askDo() error {
 		return err
 	}
 	q.fresh(p)
-	p.Inputs = q.asks(s, nil)
+	p.Inputs = q.asks(s, nil, row)
 	p.Refused = q.refusedNow(q.r.Context(), s, row)
 	p.Now = p.Refused != ""
 	if text := q.r.FormValue("rev"); text != "" && text != fmt.Sprint(row.Rev) {
@@ -172,7 +172,7 @@ func (q *request) do() error {
 	if err != nil {
 		return err
 	}
-	p.Inputs = q.asks(s, q.r.PostForm)
+	p.Inputs = q.asks(s, q.r.PostForm, row)
 	if errors.Is(wrong, fsm.ErrStale) {
 		q.fresh(p) // what is asked for now is another request
 		if err := q.since(p, fmt.Sprint(at.Rev)); err != nil {
@@ -363,7 +363,7 @@ func (q *request) askNew() error {
 	if q.m.schema.RequestID == driver.Never { // the id makes the form one request
 		p.ID = driver.NewID()
 	}
-	p.Inputs = q.asks(s, nil)
+	p.Inputs = q.asks(s, nil, nil)
 	return q.show("do", s.name, p)
 }
 
@@ -392,6 +392,6 @@ func (q *request) create() error {
 		wrong = err
 	}
 	q.describe(p, s, "")
-	p.Inputs = q.asks(s, q.r.PostForm)
+	p.Inputs = q.asks(s, q.r.PostForm, nil)
 	return q.refuse("do", s.name, p, wrong)
 }

@@ -20,10 +20,11 @@ type input struct {
 	Words     []string // what it may be; none: a text
 	Hint      string   // how it is written
 	Given     string
+	Known     suggestions // what the record at hand has there
 }
 
-// asks are the inputs of a form.
-func (q *request) asks(s *step, given url.Values) (list []input) {
+// asks are the inputs of a form about a record; nil: about none, or many.
+func (q *request) asks(s *step, given url.Values, row *driver.Row) (list []input) {
 	for i := range s.takes {
 		t := &s.takes[i]
 		in := input{Name: t.Name, Doc: t.Doc, Optional: t.Optional, Words: t.Words, Given: given.Get("in." + t.Name)}
@@ -42,6 +43,9 @@ func (q *request) asks(s *step, given url.Values) (list []input) {
 			in.Hint, in.Wide = "one on each line", true
 		case t.Kind == driver.KindString:
 			in.Wide = t.Most > 200 || t.Most == 0
+		}
+		if in.Words == nil {
+			in.Known = q.known(s, &in, row)
 		}
 		list = append(list, in)
 	}

@@ -36,6 +36,9 @@ type listPage struct {
 	New     []string // operations that make records, which the viewer may run
 	Many    []string // and those that may be run on all that fit
 	Address string   // of the filter
+	Values  suggestions
+	Actors  suggestions
+	Labels  suggestions
 }
 
 // columns are the fields that a table has room for: the first ones that are short.
@@ -68,6 +71,7 @@ func (q *request) records() error {
 	if err != nil {
 		return err
 	}
+	p.Values, p.Actors, p.Labels = q.fieldValues(found), q.people(), q.labelNames()
 	for i := range found {
 		p.Rows = append(p.Rows, q.listed(&found[i], p.Columns))
 	}

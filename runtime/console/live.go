@@ -22,17 +22,18 @@ const (
 // between them.
 const newestMarked = 20
 
-// mark says what the end of the log is.
-func (m *Machine) mark(ctx context.Context) (string, error) {
+// mark says what the end of the log is, and what stands there.
+func (m *Machine) mark(ctx context.Context) (mark string, end logEnd, err error) {
 	sum := sha256.New()
-	err := m.look(ctx, func(r driver.Reader) error {
+	err = m.look(ctx, func(r driver.Reader) error {
 		list, err := r.Newest("", newestMarked)
 		for i := range list {
 			fmt.Fprintln(sum, list[i].Cursor)
+			end.see(&list[i].Event)
 		}
 		return err
 	})
-	return base64.RawURLEncoding.EncodeToString(sum.Sum(nil)[:9]), err
+	return base64.RawURLEncoding.EncodeToString(sum.Sum(nil)[:9]), end, err
 }
 
 // changes tells an open page when the log is another than the page was made of, by server-sent events. That is
@@ -58,7 +59,7 @@ func (q *request) changes() error {
 	said := ""
 	for {
 		word := "here"
-		switch now, err := q.m.mark(ctx); {
+		switch now, _, err := q.m.mark(ctx); {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:

@@ -304,7 +304,7 @@ func (q *request) runPage(list []run.Piece) (*runPage, error) {
 	}
 	if p.Draft && p.May && s != nil && s.needs == "" {
 		p.Act = &actPage{
-			Form: "run", Operation: s.name, Doc: s.doc, Needed: true, Rules: s.rules, Inputs: q.asks(s, nil), Reason: q.r.FormValue("reason"),
+			Form: "run", Operation: s.name, Doc: s.doc, Needed: true, Rules: s.rules, Inputs: q.asks(s, nil, nil), Reason: q.r.FormValue("reason"),
 		}
 		q.fresh(p.Act)
 		p.Act.Ends = q.ends(s, list)
@@ -490,7 +490,7 @@ func (q *request) start(ctx context.Context, s *step, list []run.Piece) error {
 	if p.Act == nil {
 		return q.toRun(id)
 	}
-	p.Act.Inputs, p.Act.Reason = q.asks(s, q.r.PostForm), a.Reason
+	p.Act.Inputs, p.Act.Reason = q.asks(s, q.r.PostForm, nil), a.Reason
 	status := q.why(p.Act, wrong)
 	if status == 0 {
 		return wrong

@@ -100,6 +100,7 @@ type request struct {
 	m *Machine // nil: the request is about no machine
 
 	mark  string // of the end of the log before the page was made
+	end   logEnd // what stands there
 	quiet bool   // the page does not load itself again
 }
 
@@ -130,7 +131,7 @@ func (h *Handler) guarded(of route) http.HandlerFunc {
 			return
 		}
 		if q.m != nil && of.live {
-			if q.mark, err = q.m.mark(r.Context()); err != nil {
+			if q.mark, q.end, err = q.m.mark(r.Context()); err != nil {
 				q.mark = "" // the page says what is wrong
 			}
 		}
