@@ -8,7 +8,8 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { accessible, eventually, folder, open, root, run, serve, shot, start, text } from "./harness.mjs";
+import { deskTests } from "./desk.mjs";
+import { accessible, eventually, folder, noScroll, open, press, root, run, serve, shot, text } from "./harness.mjs";
 import { evil, kinds, outbox, small } from "./specs.mjs";
 
 const [programs, ...words] = process.argv.slice(2);
@@ -16,7 +17,6 @@ const bin = join(programs, "fsmgen");
 const lifecycle = "specs/lifecycle.yaml";
 const broken = "internal/validate/testdata/FSM801/bad.yaml";
 
-const press = (page, ...keys) => keys.reduce((p, k) => p.then(() => page.keyboard.press(k)), Promise.resolve());
 const run1 = async (page, operation, fill = {}) => {
   await page.click(`#op-${operation}, #new-${operation}`);
   if (Object.keys(fill).some((id) => ["f-request", "f-rev", "f-record"].includes(id))) await page.click("#form .more summary");
@@ -27,133 +27,10 @@ const run1 = async (page, operation, fill = {}) => {
 };
 const outcome = (page) => text(page, "#result .mark");
 const announced = (page, want) => eventually(async () => assert.match(await page.locator("#live").textContent(), want), "what is announced");
-const noScroll = async (page, what) => assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${what} is no wider than the window`);
 const tabNames = ["step", "states", "operations", "matrix", "check", "source"];
 
 const tests = {
-  async "console: find the failed job, learn why, put it back, in five clicks"(t) {
-    const { address } = await start(t, join(programs, "desk"), [join(folder(t, {}), "desk.db"), "127.0.0.1:0"]);
-    const page = await open(t, address, { plain: true });
-    let clicks = 0;
-    const click = async (what) => { clicks++; await page.click(what); };
-    const content = () => text(page, "main");
-    await click("main a.name >> text=riverjob");
-    await eventually(async () => assert.match(await content(), /discarded\s+1/), "one has failed");
-    await shot(page, "light-desk-overview");
-    await click('.picture a[href="records?state=discarded"]');
-    await click("main table a >> text=mail-077");
-    await eventually(async () => assert.match(await content(), /discarded\s+since[\s\S]*550 mailbox is full[\s\S]*fail[\s\S]*by worker-3/), "why it failed");
-    await accessible(page, "console, a record with what can be done");
-    await shot(page, "light-desk-record");
-    assert.match(await content(), /retry…[\s\S]*→ available/);
-    await click("main a.button >> text=retry…");
-    await accessible(page, "console, the form of a step");
-    await page.fill('input[name="reason"]', "the customer has made room");
-    await shot(page, "light-desk-form");
-    clicks++;
-    await page.dblclick("main button.primary"); // the form is sent twice, and done once
-    await eventually(async () => assert.match(await content(), /Done: retry is revision 4\.[\s\S]*available\s+since[\s\S]*by ann[\s\S]*the customer has made room/), "it is put back");
-    assert.ok(clicks <= 5, `${clicks} clicks`);
-    await shot(page, "light-desk-done");
-    assert.equal(await page.locator("ol.line > li").count(), 4);
-    await page.goBack();
-    await eventually(async () => assert.match(await content(), /has moved since you looked at revision 3[\s\S]*the customer has made room/), "the form that was left is old");
-  },
-
-  async "console: by the keyboard alone, makes a record, is refused, and ends another"(t) {
-    const { address } = await start(t, join(programs, "desk"), [join(folder(t, {}), "desk.db"), "127.0.0.1:0"]);
-    const page = await open(t, address, { plain: true, colorScheme: "dark" });
-    const content = () => text(page, "main");
-    page.expectedErrors.push(/status of 4\d\d/);
-    await page.goto(new URL("production/order/records", address).href);
-    await page.focus("main a.button >> text=New: place");
-    await press(page, "Enter");
-    await page.focus('input[name="id"]');
-    await press(page, "o", "Tab");
-    await page.keyboard.type("x");
-    await press(page, "Tab");
-    await page.keyboard.type("7");
-    await press(page, "Enter");
-    await eventually(async () => assert.match(await content(), /Refused, and nothing was done\. .*customer/), "a text that is too short");
-    assert.equal(await page.inputValue('[name="in.total"]'), "7");
-    await accessible(page, "console, a form that was refused");
-    await shot(page, "dark-desk-refused");
-    await page.fill('[name="in.customer"]', "eve@example.org");
-    await page.focus('[name="in.total"]');
-    await press(page, "Enter");
-    await eventually(async () => assert.match(await content(), /Done: place is revision 1\.[\s\S]*eve@example\.org/), "it is made");
-    await page.focus("main a.button >> text=cancel…");
-    await press(page, "Enter");
-    await page.focus("main button.primary");
-    await press(page, "Enter");
-    await eventually(async () => assert.equal(await page.evaluate(() => document.activeElement.name), "sure"), "the browser asks whether one is sure");
-    await press(page, "Space", "Tab", "Enter");
-    await eventually(async () => assert.match(await content(), /Done: cancel is revision 2\.[\s\S]*cancelled\s+since/), "it is ended");
-  },
-
-  async "console: an effect is tried again and given up, and many records at once"(t) {
-    const { address } = await start(t, join(programs, "desk"), [join(folder(t, {}), "desk.db"), "127.0.0.1:0"]);
-    for (const scheme of ["light", "dark"]) {
-      const page = await open(t, address, { plain: true, colorScheme: scheme });
-      const content = () => text(page, "main");
-      page.expectedErrors.push(/status of 4\d\d/);
-      if (scheme === "light") {
-        await page.goto(new URL("production/order/outbox", address).href);
-        assert.match(await content(), /mail_receipt[\s\S]*i\/o timeout/);
-        await accessible(page, "console, the outbox");
-        await shot(page, "light-desk-outbox");
-        await page.click("main button >> text=Try now");
-        await page.click("main a.button >> text=Give up…");
-        await accessible(page, "console, an effect is given up");
-        await shot(page, "light-desk-giveup");
-        await page.fill('input[name="reason"]', "nobody reads it");
-        await page.click("main button.primary");
-        await eventually(async () => assert.match(await content(), /No effect waits/), "it is given up");
-        await page.goto(new URL("production/order/record?id=order-1", address).href);
-        assert.match(await content(), /__giveup[\s\S]*nobody reads it/);
-      }
-      await page.goto(new URL("production/riverjob/records?state=available", address).href);
-      await accessible(page, "console, a list with what can be done, " + scheme);
-      await shot(page, scheme + "-desk-records");
-      await page.selectOption('select[name="op"] >> nth=-1', "cancel");
-      await page.fill('input[name="most"]', "60");
-      await page.click("main button >> text=Count them…");
-      await eventually(async () => assert.match(await content(), /cancel of 60 records[\s\S]*More records fitted/), "the count");
-      await accessible(page, "console, a run before it begins, " + scheme);
-      await shot(page, scheme + "-desk-preview");
-      await page.fill('input[name="reason"]', "the shop is closed");
-      await page.click("main button.primary");
-      await eventually(async () => assert.match(await content(), /Done\s+60[\s\S]*It has ended/), "the run");
-      await accessible(page, "console, a run that has ended, " + scheme);
-      await shot(page, scheme + "-desk-run");
-      await page.click(".top nav a >> text=Runs");
-      await eventually(async () => assert.match(await content(), /cancel[\s\S]*ann[\s\S]*the shop is closed/), "the runs");
-      await accessible(page, "console, runs, " + scheme);
-      for (const [width, height] of [[360, 740], [320, 256]]) {
-        await page.setViewportSize({ width, height });
-        for (const path of ["records", "record?id=mail-077", "do?op=retry&id=mail-077", "create?op=insert", "runs"]) {
-          await page.goto(new URL("production/riverjob/" + path, address).href);
-          await noScroll(page, `the console's ${path} at ${width}`);
-        }
-        await page.goto(new URL("production/riverjob/create?op=insert", address).href);
-        await shot(page, `${scheme}-desk-narrow-${width}`);
-      }
-    }
-  },
-
-  async "console: says that the program is away, and when it is back"(t) {
-    const file = join(folder(t, {}), "desk.db");
-    const first = await start(t, join(programs, "desk"), [file, "127.0.0.1:0"]);
-    const page = await open(t, first.address, { plain: true });
-    page.expectedErrors.push(/ERR_/, /status of/);
-    await page.goto(new URL("production/order/", first.address).href);
-    const fresh = () => text(page, "#fresh");
-    await eventually(async () => assert.match(await fresh(), /Live\./), "it is told of changes");
-    await first.stop();
-    await eventually(async () => assert.match(await fresh(), /does not answer; this is old/), "it is away");
-    await start(t, join(programs, "desk"), [file, new URL(first.address).host]);
-    await eventually(async () => assert.match(await fresh(), /Live\./), "it is back");
-  },
+  ...deskTests(join(programs, "desk")),
 
   async "opens without another host, a list of machines and a picture"(t) {
     const { address } = await serve(t, bin, [lifecycle, "specs/task.yaml"]);

@@ -21,6 +21,7 @@ if [[ ! node_modules/.package-lock.json -nt package-lock.json ]]; then
 fi
 bin=$(mktemp -d)
 trap 'rm -rf "$bin"' EXIT
-(cd ../../.. && go build -o "$bin/" ./cmd/fsmgen ./internal/lab/browser/seed ./internal/lab/browser/desk)
+(cd ../../.. && go build -o "$bin/" ./cmd/fsmgen ./internal/lab/browser/seed ./internal/lab/browser/desk ./internal/lab/pgtest/with)
 (cd ../../../cmd/fsmctl && go build -o "$bin/" .)
-node check.mjs "$bin" "$@"
+# The console is used over PostgreSQL too, where that is installed.
+"$bin/with" node check.mjs "$bin" "$@"

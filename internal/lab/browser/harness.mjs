@@ -2,6 +2,7 @@
 // another host, may not meet an error, and may not run what a text says.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -31,6 +32,16 @@ export function folder(t, files) {
   t.after.push(() => rmSync(dir, { recursive: true, force: true }));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text);
   return dir;
+}
+
+/** databases returns what the console's tests run over: SQLite, and PostgreSQL where $FSMGEN_PGTEST_URL names a server. */
+export function databases() {
+  const list = { SQLite: (t) => join(folder(t, {}), "desk.db") };
+  const server = process.env.FSMGEN_PGTEST_URL;
+  if (server) {
+    list.PostgreSQL = () => `${server}${server.includes("?") ? "&" : "?"}search_path=desk_${randomBytes(6).toString("hex")}`;
+  }
+  return list;
 }
 
 /** serve runs fsmgen serve and returns its address; stop() interrupts it. */
@@ -96,12 +107,18 @@ export async function accessible(page, what) {
   return violations.length;
 }
 
+/** noScroll demands that a page is no wider than its window. */
+export const noScroll = async (page, what) => assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${what} is no wider than the window`);
+
+/** press presses keys, one after the other. */
+export const press = (page, ...keys) => keys.reduce((p, k) => p.then(() => page.keyboard.press(k)), Promise.resolve());
+
 /** text returns what an element shows. */
 export const text = (page, selector) => page.locator(selector).first().innerText();
 
 /** eventually waits until a check passes: what a page shows follows what was done to it, a moment later. */
-export async function eventually(check, what = "in the end") {
-  const end = Date.now() + 8000;
+export async function eventually(check, what = "in the end", within = 8000) {
+  const end = Date.now() + within;
   for (;;) {
     try { return await check(); } catch (e) {
       if (Date.now() > end) throw new Error(`${what}: ${e.message}`, { cause: e });

@@ -40,6 +40,7 @@ const renew = () => {
     if (!quiet) wait = setTimeout(renew, 5000);
     return;
   }
+  said("Live.", false); // though the log grows all the time
   wait = setTimeout(() => (using() ? renew() : location.reload()), Math.max(0, 5000 - performance.now()));
 };
 

@@ -1,5 +1,7 @@
 // Command desk is a program with a console, which the browser tests use as people do: jobs of riverjob, one of which
-// has failed for good, and orders whose receipts cannot be mailed. It prints its address and runs until it is interrupted.
+// has failed for good, orders whose receipts cannot be mailed, and jobs with leases, on which workers may be at work
+// meanwhile. It prints its address and runs until it is interrupted. Its database is a file of SQLite, or PostgreSQL by
+// an address; the schema of its search_path is made.
 package main
 
 import (
@@ -14,20 +16,21 @@ import (
 
 	"github.com/fsmgen/fsmgen/examples/machines/riverjob"
 	"github.com/fsmgen/fsmgen/examples/orders/order"
+	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/console"
 	"github.com/fsmgen/fsmgen/runtime/console/run"
-	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
 
 func main() {
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: desk FILE ADDRESS")
+	load := len(os.Args) == 4 && os.Args[3] == "load"
+	if len(os.Args) != 3 && !load {
+		fmt.Fprintln(os.Stderr, "usage: desk FILE|URL ADDRESS [load]")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := serve(ctx, os.Args[1], os.Args[2]); err != nil {
+	if err := serve(ctx, os.Args[1], os.Args[2], load); err != nil {
 		fmt.Fprintln(os.Stderr, "desk:", err)
 		stop()
 		os.Exit(1) //nolint:gocritic // stop was called
@@ -46,13 +49,17 @@ func rescue(_ riverjob.Job, now time.Time) (riverjob.RescueInput, error) {
 	return riverjob.RescueInput{RetryAt: now, Error: fsm.MustJSON(`"the client is gone"`)}, nil
 }
 
-func serve(ctx context.Context, path, address string) (err error) {
-	store, err := sqlite.Open(path)
+func serve(ctx context.Context, database, address string, load bool) (err error) {
+	store, err := open(ctx, database)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	if err := errors.Join(riverjob.Migrate(ctx, store), order.Migrate(ctx, store), run.Migrate(ctx, store)); err != nil {
+	if err := errors.Join(riverjob.Migrate(ctx, store), order.Migrate(ctx, store), lifecycle.Migrate(ctx, store), run.Migrate(ctx, store)); err != nil {
+		return err
+	}
+	leased, err := lifecycle.Open(ctx, store)
+	if err != nil {
 		return err
 	}
 	jobs, err := riverjob.Open(ctx, store, riverjob.Sources{Rescue: rescue})
@@ -73,7 +80,7 @@ func serve(ctx context.Context, path, address string) (err error) {
 	here := console.Place{Name: "production", Colour: "#a51d2d"}
 	h, err := console.New(console.Options{
 		Who:      func(*http.Request) (console.Viewer, error) { return console.Operator("ann"), nil },
-		Machines: []console.Machine{console.Of(here, jobs), console.Of(here, orders)}, Runs: runs,
+		Machines: []console.Machine{console.Of(here, jobs), console.Of(here, orders), console.Of(here, leased)}, Runs: runs,
 	})
 	if err != nil {
 		return err
@@ -85,6 +92,8 @@ func serve(ctx context.Context, path, address string) (err error) {
 		return err
 	}
 	fmt.Fprintf(os.Stdout, "http://%s/ops/\n", l.Addr())
+	end := work(ctx, leased, load)
+	defer func() { err = errors.Join(err, end()) }()
 	s := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
 	context.AfterFunc(ctx, func() { _ = s.Close() })
 	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
