@@ -113,7 +113,7 @@ func (q *request) logged(e *driver.Entry) event {
 	if e.Unreadable == nil {
 		return q.event(&e.Event)
 	}
-	return event{ID: e.ID, Rev: e.Rev, N: e.N, RecordOnly: e.RecordOnly(), Unreadable: q.said(e.Unreadable.Err.Error())}
+	return event{ID: e.ID, Rev: e.Rev, N: e.N, RecordOnly: e.RecordOnly(), Unreadable: q.said(fmt.Sprintf("%v (stored under %q)", e.Unreadable.Err, e.Unreadable.Key))}
 }
 
 func (q *request) record() error {

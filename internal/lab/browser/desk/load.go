@@ -2,48 +2,15 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
-	"github.com/fsmgen/fsmgen/runtime/postgres"
-	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
-
-// store is a database with machines.
-type store interface {
-	fsm.Store
-	Close() error
-}
-
-// open opens a file of SQLite, or PostgreSQL by its address, whose schema it makes.
-func open(ctx context.Context, database string) (store, error) {
-	if !strings.HasPrefix(database, "postgres://") {
-		return sqlite.Open(database)
-	}
-	address, err := url.Parse(database)
-	if err != nil {
-		return nil, err
-	}
-	if schema := address.Query().Get("search_path"); schema != "" {
-		db, err := sql.Open("pgx", database)
-		if err != nil {
-			return nil, err
-		}
-		_, err = db.ExecContext(ctx, `CREATE SCHEMA IF NOT EXISTS "`+strings.ReplaceAll(schema, `"`, `""`)+`"`)
-		if err := errors.Join(err, db.Close()); err != nil {
-			return nil, err
-		}
-	}
-	return postgres.Open(ctx, database)
-}
 
 // The load: so many workers, each of which makes a step and waits.
 const (

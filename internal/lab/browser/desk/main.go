@@ -17,6 +17,7 @@ import (
 	"github.com/fsmgen/fsmgen/examples/machines/riverjob"
 	"github.com/fsmgen/fsmgen/examples/orders/order"
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
+	"github.com/fsmgen/fsmgen/internal/lab/browser/database"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/console"
 	"github.com/fsmgen/fsmgen/runtime/console/run"
@@ -49,8 +50,8 @@ func rescue(_ riverjob.Job, now time.Time) (riverjob.RescueInput, error) {
 	return riverjob.RescueInput{RetryAt: now, Error: fsm.MustJSON(`"the client is gone"`)}, nil
 }
 
-func serve(ctx context.Context, database, address string, load bool) (err error) {
-	store, err := open(ctx, database)
+func serve(ctx context.Context, db, address string, load bool) (err error) {
+	store, err := database.Open(ctx, db)
 	if err != nil {
 		return err
 	}
