@@ -16,6 +16,7 @@ import (
 type PurgeOptions struct {
 	Before time.Time // those whose updated_at is before it; required
 	States []string  // names of terminal or final states; nil: all of them
+	IDs    []string  // only these, at most 1 000; nil: all
 	Limit  int       // tries at most so many, removed or not; 0: all
 	Behind *string   // goes on behind that id, and says where it ended: empty when none is left; nil: from the first
 	Actor  string    // who asks for it; required, and logged
@@ -50,7 +51,7 @@ func Purge[R any](ctx context.Context, on Machine[R], o PurgeOptions) (int, erro
 	if err != nil {
 		return 0, err
 	}
-	query := driver.Query{States: states, Where: []driver.Cond{{Column: "updated_at", Op: driver.OpLt, Value: driver.Time(o.Before)}}}
+	query := driver.Query{IDs: o.IDs, States: states, Where: []driver.Cond{{Column: "updated_at", Op: driver.OpLt, Value: driver.Time(o.Before)}}}
 	behind := o.Behind
 	if behind == nil {
 		behind = new(string)

@@ -29,6 +29,10 @@ type Options struct {
 	// Runs keeps what is done to many records at once: run.Open over a store that run.Migrate has prepared. It may be
 	// another store than that of the machines. Nil: nothing is done to many.
 	Runs *run.Machine
+	// KeepRuns is how long a run is kept after its last change, when it has ended; 0: 90 days; less than 0: for good. What nobody
+	// has started or gone on with for that long is stopped. A process looks for such runs when somebody makes or lists
+	// runs, once an hour at most.
+	KeepRuns time.Duration
 	// Links lead from a record to other tools.
 	Links []Link
 	// Now is the clock; nil: that of the process.
@@ -76,7 +80,8 @@ type Handler struct {
 	open atomic.Int64        // pages that are told of changes
 
 	cross   *http.CrossOriginProtection
-	running sync.Map // runs that this process works on
+	running sync.Map     // runs that this process works on
+	tidied  atomic.Int64 // when runs were last removed, in microseconds
 }
 
 // New makes a console.

@@ -113,6 +113,7 @@ func (q *request) many() error {
 	case err != nil:
 		return err
 	}
+	q.tidy()
 	return q.toRun(id)
 }
 
@@ -520,6 +521,7 @@ func (q *request) runs() error {
 	if err != nil {
 		return err
 	}
+	q.tidy()
 	p := &runsPage{Next: next.After}
 	for i := range list {
 		piece := &list[i]
