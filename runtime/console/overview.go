@@ -19,6 +19,7 @@ type homePlace struct {
 type homeMachine struct {
 	Name, Entity string
 	States       []stateCount
+	At           time.Time // when they were counted; zero: just now
 	Problem      string
 }
 
@@ -47,37 +48,14 @@ func (q *request) home() error {
 			list = append(list, p)
 		}
 		of := homeMachine{Name: m.schema.Machine, Entity: m.schema.Entity}
-		if err := m.look(q.r.Context(), func(r driver.Reader) (err error) {
-			of.States, err = m.counts(r, false)
-			return err
-		}); err != nil {
+		if c, err := m.counts(q.r.Context(), ""); err != nil {
 			of.Problem = q.problem(err)
+		} else {
+			of.States, of.At = c.states, c.shownAt(m.now(), "")
 		}
 		p.Machines = append(p.Machines, of)
 	}
 	return q.show("home", "Machines", list)
-}
-
-// counts counts the records in each state, and looks for the one in it that moved last longest ago.
-func (m *Machine) counts(r driver.Reader, oldest bool) (list []stateCount, err error) {
-	for _, s := range m.schema.States {
-		c := stateCount{StateInfo: s}
-		some := driver.Query{States: []string{s.Stored}, Limit: countMost + 1}
-		if c.Count, err = r.Count(some); err != nil {
-			return nil, err
-		}
-		if oldest && !s.Terminal && c.Count > 0 && c.Count <= countMost {
-			some.Limit, some.Order = 1, []driver.Order{{Column: "updated_at"}}
-			for row, err := range r.Rows(some) {
-				if err != nil {
-					return nil, err
-				}
-				c.Oldest = row.UpdatedAt
-			}
-		}
-		list = append(list, c)
-	}
-	return list, nil
 }
 
 const overviewEvents = 2000 // events that the overview reads for its rates
@@ -85,6 +63,8 @@ const overviewEvents = 2000 // events that the overview reads for its rates
 // overviewPage is a machine at a glance.
 type overviewPage struct {
 	States  []stateCount
+	At      time.Time // when they were counted; zero: just now
+	NoCount string    // why they are not counted
 	Late    []lateGroup
 	Outbox  int
 	Many    bool // Outbox is a bound
@@ -103,10 +83,17 @@ func (q *request) overview() error {
 	if p.Health.Store != nil {
 		p.Store = q.problem(p.Health.Store)
 	}
+	c, err := q.m.counts(q.r.Context(), q.mark)
+	switch {
+	case err == nil:
+		p.States, p.At = c.states, c.shownAt(now, q.mark)
+		q.mark = c.mark // the page is told when that is not the end any more
+	case errors.Is(err, context.DeadlineExceeded) && q.r.Context().Err() == nil:
+		p.NoCount = "The states are not counted: the database did not answer within " + queryTime.String() + "."
+	default:
+		return err
+	}
 	if err := q.m.look(q.r.Context(), func(r driver.Reader) (err error) {
-		if p.States, err = q.m.counts(r, true); err != nil {
-			return err
-		}
 		if p.Late, err = q.overdue(r, now, 0); err != nil {
 			return err
 		}

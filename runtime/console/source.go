@@ -51,6 +51,7 @@ type Machine struct {
 	hasten   func(context.Context, driver.Delivery) (bool, error)
 	abandon  func(ctx context.Context, d driver.Delivery, actor, reason string) error
 	failed   func(context.Context, driver.Delivery) (string, error)
+	counting *counting
 	auditing *sync.Mutex // one audit at a time
 	acting   *sync.Mutex // one step at a time, where the machine does not see to it that it is made once
 	closed   error       // why it cannot be shown; nil: it can
@@ -96,7 +97,7 @@ func Of[R any](p Place, m interface{ Core() *fsm.Machine[R] }) Machine {
 		return e.Descriptor.Named(a.operation, a.id, a.values, by)
 	}
 	c := Machine{
-		place: p, schema: e.Schema, auditing: new(sync.Mutex), acting: new(sync.Mutex), table: e.Table, now: e.Now,
+		place: p, schema: e.Schema, auditing: new(sync.Mutex), acting: new(sync.Mutex), counting: new(counting), table: e.Table, now: e.Now,
 		load: func(row *driver.Row) error { _, err := e.Load(row); return err },
 		audit: func(ctx context.Context) iter.Seq2[audit.Finding, error] {
 			return audit.RunWith(ctx, core, audit.Options[R]{Apart: true})

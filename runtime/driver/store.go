@@ -164,6 +164,13 @@ type Reader interface {
 	Tombstones(after string, before time.Time, limit int) ([]Event, error)
 }
 
+// StateCounter is a Reader that counts the rows of all states in one look at them.
+type StateCounter interface {
+	// CountStates returns how many rows are in each state, by its stored word. It looks for no more than
+	// most of each where that is less work; a state that has none may be missing.
+	CountStates(most int) (map[string]int64, error)
+}
+
 // Misindexed is a key of an index that is missing, wrong or left over.
 type Misindexed struct {
 	ID      string // of the record whose key it is, or that it names

@@ -167,6 +167,30 @@ func (r *reader) Count(q driver.Query) (int64, error) {
 	return n, err
 }
 
+// CountStates returns how many rows are in each state. Where states have an index, they are counted one by one, up to the bound;
+// else all rows are looked at once.
+func (r *reader) CountStates(most int) (map[string]int64, error) {
+	counts := map[string]int64{}
+	if r.t.dialect.writers() == 1 {
+		for _, s := range r.t.schema.States {
+			n, err := r.Count(driver.Query{States: []string{s.Stored}, Limit: most})
+			if err != nil {
+				return nil, err
+			}
+			counts[s.Stored] = n
+		}
+		return counts, nil
+	}
+	err := r.each("SELECT "+r.t.says("count")+`"state", count(*) FROM `+r.t.name+` GROUP BY "state"`, nil, func(rows Rows) error {
+		var state string
+		var n int64
+		err := rows.Scan(&state, &n)
+		counts[state] = n
+		return err
+	})
+	return counts, err
+}
+
 // patient lifts the limits of a statement that reads the whole table: its time grows
 // with the table, so the caller's context alone ends it. hasten sets ours again; the
 // server's is lifted for the rest of the transaction.

@@ -1,0 +1,131 @@
+package console
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
+)
+
+// How long counts are shown before they are made again: a while, and so long that a database is at it for a small part of its
+// time, however many people look.
+const (
+	countsLeast = time.Second
+	countsPart  = 20 // times as long as they took
+	countsMost  = time.Minute
+)
+
+// counted is how many records are in each state. All viewers of a process share it.
+type counted struct {
+	states []stateCount
+	at     time.Time     // by the machine's clock
+	asked  time.Time     // by that of the process
+	took   time.Duration // what it took to count
+	mark   string        // of the end of the log before
+}
+
+// shownAt is when it was counted, where that is worth a word; mark is that of the end of the log, or empty.
+func (c *counted) shownAt(now time.Time, mark string) time.Time {
+	if now.Sub(c.at) < countsLeast || c.mark == mark {
+		return time.Time{}
+	}
+	return c.at
+}
+
+// fresh reports whether it need not be counted again. While the log is as it was, little can have changed.
+func (c *counted) fresh(mark string) bool {
+	age := time.Since(c.asked)
+	return age < countsMost && (age < max(countsLeast, countsPart*c.took) || mark != "" && c.mark == mark)
+}
+
+// counting holds the counts of a machine.
+type counting struct {
+	turn sync.Mutex // who counts
+	mu   sync.Mutex
+	last *counted
+}
+
+func (c *counting) get() *counted {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.last
+}
+
+// counts returns how many records are in each state, and which one waits longest there. One viewer at a time has them counted; who comes
+// meanwhile is shown the counts before, where there are some. mark is that of the end of the log, where it is known.
+func (m *Machine) counts(ctx context.Context, mark string) (*counted, error) {
+	if m.closed != nil {
+		return nil, m.closed
+	}
+	last := m.counting.get()
+	if last != nil && last.fresh(mark) {
+		return last, nil
+	}
+	if !m.counting.turn.TryLock() {
+		if last != nil {
+			return last, nil
+		}
+		m.counting.turn.Lock()
+	}
+	defer m.counting.turn.Unlock()
+	if last = m.counting.get(); last != nil && last.fresh(mark) { // somebody has counted meanwhile
+		return last, nil
+	}
+	next := &counted{at: m.now(), asked: time.Now(), mark: mark}
+	if mark == "" {
+		var err error
+		if next.mark, _, err = m.mark(ctx); err != nil {
+			return nil, err
+		}
+	}
+	err := m.look(ctx, func(r driver.Reader) (err error) {
+		next.states, err = m.count(r)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	next.took = time.Since(next.asked)
+	m.counting.mu.Lock()
+	m.counting.last = next
+	m.counting.mu.Unlock()
+	return next, nil
+}
+
+// count counts the records in each state, and looks for the one in it that moved last longest ago, where they are few.
+func (m *Machine) count(r driver.Reader) (list []stateCount, err error) {
+	var all map[string]int64
+	if c, ok := r.(driver.StateCounter); ok {
+		if all, err = c.CountStates(countMost + 1); err != nil {
+			return nil, err
+		}
+	}
+	few, sum := []string{}, int64(0)
+	for _, s := range m.schema.States {
+		c := stateCount{StateInfo: s, Count: min(all[s.Stored], countMost+1)}
+		if all == nil {
+			if c.Count, err = r.Count(driver.Query{States: []string{s.Stored}, Limit: countMost + 1}); err != nil {
+				return nil, err
+			}
+		}
+		if !s.Terminal && c.Count > 0 && sum+c.Count <= countMost {
+			few, sum = append(few, s.Stored), sum+c.Count
+		}
+		list = append(list, c)
+	}
+	if sum == 0 {
+		return list, nil
+	}
+	for row, err := range r.Rows(driver.Query{States: few, Limit: int(sum)}) { // in no order: their states alone find them
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			if c := &list[i]; c.Stored == row.State && (c.Oldest.IsZero() || row.UpdatedAt.Before(c.Oldest)) {
+				c.Oldest = row.UpdatedAt
+			}
+		}
+	}
+	return list, nil
+}
