@@ -95,20 +95,13 @@ func (m *Machine) counts(ctx context.Context, mark string) (*counted, error) {
 
 // count counts the records in each state, and looks for the one in it that moved last longest ago, where they are few.
 func (m *Machine) count(r driver.Reader) (list []stateCount, err error) {
-	var all map[string]int64
-	if c, ok := r.(driver.StateCounter); ok {
-		if all, err = c.CountStates(countMost + 1); err != nil {
-			return nil, err
-		}
+	all, err := r.CountStates(countMost + 1)
+	if err != nil {
+		return nil, err
 	}
 	few, sum := []string{}, int64(0)
 	for _, s := range m.schema.States {
 		c := stateCount{StateInfo: s, Count: min(all[s.Stored], countMost+1)}
-		if all == nil {
-			if c.Count, err = r.Count(driver.Query{States: []string{s.Stored}, Limit: countMost + 1}); err != nil {
-				return nil, err
-			}
-		}
 		if !s.Terminal && c.Count > 0 && sum+c.Count <= countMost {
 			few, sum = append(few, s.Stored), sum+c.Count
 		}

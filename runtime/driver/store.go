@@ -110,6 +110,9 @@ type Reader interface {
 	// Count returns how many rows fit the query, which names no Behind. It looks for no more
 	// than Limit, where there is one; Order does not matter.
 	Count(q Query) (int64, error)
+	// CountStates returns how many rows are in each state, by its stored word; one that has none may be
+	// missing. Of a state it may stop at most, if that is not 0, where this is less work than to look at all rows once.
+	CountStates(most int) (map[string]int64, error)
 	// Events returns the log of a record from revision from on, by (Rev, N). Of an
 	// event that is there and cannot be read it yields the place, with an
 	// *EventError, and goes on.
@@ -162,13 +165,6 @@ type Reader interface {
 	// Tombstones returns at most limit events by which Purge ended a log before the
 	// time, by id above after, ascending.
 	Tombstones(after string, before time.Time, limit int) ([]Event, error)
-}
-
-// StateCounter is a Reader that counts the rows of all states in one look at them.
-type StateCounter interface {
-	// CountStates returns how many rows are in each state, by its stored word. It looks for no more than
-	// most of each where that is less work; a state that has none may be missing.
-	CountStates(most int) (map[string]int64, error)
 }
 
 // Misindexed is a key of an index that is missing, wrong or left over.

@@ -50,6 +50,19 @@ func (r reader) Rows(q driver.Query) iter.Seq2[driver.Row, error] {
 	}
 }
 
+// CountStates returns how many rows are in each state. The states have keys, so they are counted one by one.
+func (r reader) CountStates(most int) (map[string]int64, error) {
+	counts := map[string]int64{}
+	for _, s := range r.t.schema.States {
+		n, err := r.Count(driver.Query{States: []string{s.Stored}, Limit: most})
+		if err != nil {
+			return nil, err
+		}
+		counts[s.Stored] = n
+	}
+	return counts, nil
+}
+
 // Count returns how many rows fit.
 func (r reader) Count(q driver.Query) (n int64, err error) {
 	q.Order = nil

@@ -71,6 +71,15 @@ func (v *view) Count(q driver.Query) (int64, error) {
 	return int64(len(rows)), err
 }
 
+// CountStates returns how many rows are in each state.
+func (v *view) CountStates(int) (map[string]int64, error) {
+	counts := map[string]int64{}
+	for _, id := range v.table.ids {
+		counts[v.table.rows[id].State]++
+	}
+	return counts, nil
+}
+
 func (v *view) find(q driver.Query) ([]driver.Row, error) {
 	if err := rows.Known(v.schema, &q); err != nil {
 		return nil, fmt.Errorf("memstore: %w", err)

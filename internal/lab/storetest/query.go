@@ -125,6 +125,27 @@ var queryTests = []test{
 			})
 		}
 	}},
+	{"the rows of each state", func(b *bench) {
+		b.shelf()
+		for _, most := range []int{0, 1, 2, 1000} {
+			b.view(func(r driver.Reader) error {
+				counts, err := r.CountStates(most)
+				sum := int64(0)
+				for _, s := range b.schema.States {
+					want := int64(len(b.rowIDs(r, driver.Query{States: []string{s.Stored}})))
+					got := counts[s.Stored]
+					if least := min(want, int64(most)); most == 0 && got != want || got < least || got > want {
+						b.Errorf("at most %d: %d rows are %s, want %d", most, got, s.Stored, want)
+					}
+					sum += got
+				}
+				if all := int64(len(b.rowIDs(r, driver.Query{}))); most == 1000 && sum != all {
+					b.Errorf("%d rows are in states, of %d", sum, all)
+				}
+				return err
+			})
+		}
+	}},
 	{"a lock finds the same rows in a transaction", func(b *bench) {
 		b.shelf()
 		b.update(func(tx fsm.Tx) error {

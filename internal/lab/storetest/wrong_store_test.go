@@ -24,6 +24,7 @@ type wrong struct {
 	write   func(fsm.Tx, *driver.Write) error
 	query   func(driver.Query) driver.Query
 	count   func(driver.Query) driver.Query
+	states  func(r driver.Reader, most int) (map[string]int64, error)
 	row     func(driver.Row, error) (driver.Row, error)
 	events  func([]fsm.Event, int64) []fsm.Event // from revision 0 on
 	request func(r driver.Reader, id, requestID string) ([]fsm.Event, error)
@@ -139,6 +140,13 @@ func (r wrongReader) Rows(q driver.Query) iter.Seq2[driver.Row, error] {
 		q = r.w.query(q)
 	}
 	return r.Reader.Rows(q)
+}
+
+func (r wrongReader) CountStates(most int) (map[string]int64, error) {
+	if r.w.states != nil {
+		return r.w.states(r.Reader, most)
+	}
+	return r.Reader.CountStates(most)
 }
 
 func (r wrongReader) Count(q driver.Query) (int64, error) {

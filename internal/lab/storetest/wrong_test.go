@@ -254,6 +254,18 @@ var promises = []struct {
 	{"Rows: above After", wrong{query: func(q driver.Query) driver.Query { q.After = ""; return q }}, "query/rows_and_count"},
 	{"Rows: the ids", wrong{query: func(q driver.Query) driver.Query { q.IDs = nil; return q }}, "query/rows_and_count"},
 	{"Count: at most Limit", wrong{count: func(q driver.Query) driver.Query { q.Limit = 0; return q }}, "query/rows_and_count"},
+	{"CountStates: a bound of 0", wrong{states: func(r driver.Reader, most int) (map[string]int64, error) {
+		counts, err := r.CountStates(most)
+		for state, n := range counts {
+			counts[state] = min(n, int64(most))
+		}
+		return counts, err
+	}}, "query/the_rows_of_each_state"},
+	{"CountStates: each state", wrong{states: func(r driver.Reader, most int) (map[string]int64, error) {
+		counts, err := r.CountStates(most)
+		delete(counts, "waiting")
+		return counts, err
+	}}, "query/the_rows_of_each_state"},
 	{"Count: the states", wrong{count: func(q driver.Query) driver.Query { q.States = nil; return q }}, "query/rows_and_count"},
 	{"Events: from the revision on", wrong{events: func(l []fsm.Event, _ int64) []fsm.Event { return l }}, "log/events_from_a_revision_on"},
 	{"Events: by revision", wrong{events: func(l []fsm.Event, _ int64) []fsm.Event { slices.Reverse(l); return l }}, "log/events_from_a_revision_on"},
