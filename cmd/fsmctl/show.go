@@ -69,7 +69,8 @@ func (c *ctl) show(path, id string, f showFlags) error {
 	if errors.Is(err, live.ErrNoRecord) {
 		what := fmt.Sprintf("no %s has the id %q", db.Spec.Entity, id)
 		if f.at > 0 && len(p.Lines) > 0 {
-			what = fmt.Sprintf("%s %q has no revision %d; the last one before it is %d", db.Spec.Entity, id, f.at, p.Lines[len(p.Lines)-1].Rev)
+			before := p.Lines[len(p.Lines)-1].Rev
+			what = fmt.Sprintf("%s %q has no revision %d; the last one before it is %d", db.Spec.Entity, id, f.at, before)
 		}
 		return cli.Usagef("%s: %s", cli.Plain(db.Address.Shown), cli.Plain(what))
 	}

@@ -165,7 +165,8 @@ func TestPastUnreadable(t *testing.T) {
 		t.Errorf("%d events, the last one %+v, %v", len(p.Lines), p.Lines[len(p.Lines)-1], err)
 	}
 	var unreadable *driver.EventError
-	for rev, want := range map[int64]bool{699: false, 700: true, 703: true, 704: false, 1301: false, 1302: true} { // 704 has the whole record
+	// The event of 704 has the whole record.
+	for rev, want := range map[int64]bool{699: false, 700: true, 703: true, 704: false, 1301: false, 1302: true} {
 		p, err := db.Past(t.Context(), "c", rev)
 		if errors.As(err, &unreadable) != want || err != nil && !want || err == nil && p.Row.Rev != rev {
 			t.Errorf("revision %d: row at %d, %v", rev, p.Row.Rev, err)

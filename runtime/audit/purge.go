@@ -51,7 +51,8 @@ func Purge[R any](ctx context.Context, on Machine[R], o PurgeOptions) (int, erro
 	if err != nil {
 		return 0, err
 	}
-	query := driver.Query{IDs: o.IDs, States: states, Where: []driver.Cond{{Column: "updated_at", Op: driver.OpLt, Value: driver.Time(o.Before)}}}
+	old := driver.Cond{Column: "updated_at", Op: driver.OpLt, Value: driver.Time(o.Before)}
+	query := driver.Query{IDs: o.IDs, States: states, Where: []driver.Cond{old}}
 	behind := o.Behind
 	if behind == nil {
 		behind = new(string)

@@ -147,7 +147,8 @@ func TestCountsInStores(t *testing.T) {
 			h := handler(t, console.Options{Machines: []console.Machine{console.Of(console.Place{Name: "here"}, m)}})
 			code, body := get(t, h, "/here/slip/")
 			got := strings.Join(rowsOf(body), "; ")
-			if want := "open 4 2026-03-04 05:04:00 UTC; held 1 2026-03-04 05:08:00 UTC; closed 2 terminal"; code != http.StatusOK || got != want {
+			want := "open 4 2026-03-04 05:04:00 UTC; held 1 2026-03-04 05:08:00 UTC; closed 2 terminal"
+			if code != http.StatusOK || got != want {
 				t.Errorf("%d, the page has %q, want %q", code, got, want)
 			}
 		})

@@ -14,8 +14,8 @@
 // other site can send a form; and that each of its queries ends: lists and counts are bounded, and no query runs
 // longer than two seconds (an audit: a minute). An event that cannot be read hides nothing but itself.
 //
-// What it does not do: it knows no login, users or passwords, which the program has. It writes no column, removes no
-// record but its own runs (see [Options.KeepRuns]), and skips no guard. That an effect is tried now leaves no event. A machine without request ids or revisions
-// (`request_id: none`, `expected_rev: none`) sees to neither: there the console looks before a step, which another process
-// may still come between.
+// What it does not do: it knows no login, users or passwords, which the program has. It writes no column, skips no
+// guard, and removes no record but its own runs (see [Options.KeepRuns]). That an effect is tried now leaves no event. A
+// machine without request ids or revisions (`request_id: none`, `expected_rev: none`) sees to neither: there the console
+// looks before a step, which another process may still come between.
 package console

@@ -54,7 +54,8 @@ func (h *Handler) forgetRuns(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		c := fsm.Call{RequestID: "forget " + piece.ID, Actor: tidyActor, Reason: fmt.Sprintf("nobody has gone on with it for %s", length(keep))}
+		why := fmt.Sprintf("nobody has gone on with it for %s", length(keep))
+		c := fsm.Call{RequestID: "forget " + piece.ID, Actor: tidyActor, Reason: why}
 		if _, err := h.o.Runs.Stop(ctx, piece, c); err != nil && !wrongState(err) && !errors.Is(err, fsm.ErrStale) {
 			return err
 		}

@@ -3,7 +3,6 @@ package console_test
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -81,7 +80,8 @@ func TestRunsAreForgotten(t *testing.T) {
 	for _, id := range []string{"ended-0", "ended-1", "half-0"} {
 		end(t, m, now, id)
 	}
-	h := handler(t, console.Options{Machines: []console.Machine{console.Of(console.Place{Name: "here"}, slips(t, inMemory(t), nil))}, Runs: m})
+	slips := console.Of(console.Place{Name: "here"}, slips(t, inMemory(t), nil))
+	h := handler(t, console.Options{Machines: []console.Machine{slips}, Runs: m})
 	step := func(to time.Duration, want string) {
 		t.Helper()
 		now = time.Date(2026, 3, 4, 5, 0, 0, 0, time.UTC).Add(to)
@@ -145,7 +145,8 @@ func TestRunsAreForgottenByPages(t *testing.T) {
 		if got := pieces(t, m); got != c.want {
 			t.Errorf("%s: there are %q, want %q", name, got, c.want)
 		}
-		if code, _ := get(t, desk, "/here/slip/run?"+url.Values{"id": {"ended"}}.Encode()); code != map[bool]int{true: 404, false: 200}[c.want == ""] {
+		code, _ := get(t, desk, "/here/slip/run?id=ended")
+		if want := map[bool]int{true: http.StatusNotFound, false: http.StatusOK}[c.want == ""]; code != want {
 			t.Errorf("%s: the page of the run is answered %d", name, code)
 		}
 	}

@@ -305,7 +305,8 @@ func (q *request) runPage(list []run.Piece) (*runPage, error) {
 	}
 	if p.Draft && p.May && s != nil && s.needs == "" {
 		p.Act = &actPage{
-			Form: "run", Operation: s.name, Doc: s.doc, Needed: true, Rules: s.rules, Inputs: q.asks(s, nil, nil), Reason: q.r.FormValue("reason"),
+			Form: "run", Operation: s.name, Doc: s.doc, Needed: true, Rules: s.rules,
+			Inputs: q.asks(s, nil, nil), Reason: q.r.FormValue("reason"),
 		}
 		q.fresh(p.Act)
 		p.Act.Ends = q.ends(s, list)

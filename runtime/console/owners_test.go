@@ -85,7 +85,7 @@ func TestOwners(t *testing.T) {
 	}
 	for _, link := range regexp.MustCompile(`<th scope="row"><a href="records\?([^"]*)"`).FindAllStringSubmatch(body, -1) {
 		got := listedOf(t, h, "lifecycle", strings.ReplaceAll(link[1], "&amp;", "&"))
-		if strings.Contains(link[1], "w1") && len(got) != 3 || strings.Contains(link[1], "w2") && len(got) != 2 || strings.Contains(link[1], "%223") && len(got) != 1 {
+		if n := map[string]int{"w1": 3, "w2": 2, "w%": 1}[link[1][len("where=owner%3Aeq%3A"):][:2]]; len(got) != n {
 			t.Errorf("%s leads to %q", link[1], got)
 		}
 		want = want[1:]
@@ -108,7 +108,9 @@ func TestOwnersOfMany(t *testing.T) {
 	}
 	h := handler(t, console.Options{Machines: []console.Machine{console.Of(console.Place{Name: "here"}, leased(t, &now, workers...))}})
 	_, body := get(t, h, "/here/lifecycle/owners")
-	if got := rowsOf(body); len(got) != 1 || !strings.HasPrefix(got[0], "w0 1 000 ") || !strings.Contains(body, "1\u202f000 leases that end first; there are more") {
+	got := rowsOf(body)
+	if len(got) != 1 || !strings.HasPrefix(got[0], "w0 1 000 ") ||
+		!strings.Contains(body, "1\u202f000 leases that end first; there are more") {
 		t.Errorf("the page has %q", got)
 	}
 }
@@ -130,10 +132,12 @@ func TestOwnersByAGuard(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := fsm.Ref{ID: "piece"}
-	if _, err := runs.Start(t.Context(), at, run.StartInput{Inputs: fsm.MustJSON(`{}`), Reason: "why"}, fsm.Call{RequestID: "2", Actor: "ann", Reason: "why"}); err != nil {
+	start := run.StartInput{Inputs: fsm.MustJSON(`{}`), Reason: "why"}
+	if _, err := runs.Start(t.Context(), at, start, fsm.Call{RequestID: "2", Actor: "ann", Reason: "why"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := runs.Take(t.Context(), at, run.TakeInput{Lease: now.Add(time.Minute)}, fsm.Call{RequestID: "3", Actor: "console-1"}); err != nil {
+	take := run.TakeInput{Lease: now.Add(time.Minute)}
+	if _, err := runs.Take(t.Context(), at, take, fsm.Call{RequestID: "3", Actor: "console-1"}); err != nil {
 		t.Fatal(err)
 	}
 	here := console.Place{Name: "here"}
@@ -157,8 +161,11 @@ func TestOwnersAreHidden(t *testing.T) {
 		show map[string]console.Showing
 		want string
 	}{
-		"owner hidden":  {map[string]console.Showing{"owner": console.Hidden}, "[hidden 3 claimed 2 running 1 2026-03-04 05:01:00 UTC job-0000 0]"},
-		"owner short":   {map[string]console.Showing{"owner": console.Short}, "[secr… 1 claimed 1 2026-03-04 05:01:00 UTC job-0000 0 secr… 2 claimed 1 running 1 2026-03-04 05:02:00 UTC job-0001 0]"},
+		"owner hidden": {map[string]console.Showing{"owner": console.Hidden},
+			"[hidden 3 claimed 2 running 1 2026-03-04 05:01:00 UTC job-0000 0]"},
+		"owner short": {map[string]console.Showing{"owner": console.Short},
+			"[secr… 1 claimed 1 2026-03-04 05:01:00 UTC job-0000 0 " +
+				"secr… 2 claimed 1 running 1 2026-03-04 05:02:00 UTC job-0001 0]"},
 		"leases hidden": {map[string]console.Showing{"lease": console.Short}, "[secrettwo 2 claimed 1 running 1 secretone 1 claimed 1]"},
 	} {
 		h := handler(t, console.Options{

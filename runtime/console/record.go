@@ -113,7 +113,8 @@ func (q *request) logged(e *driver.Entry) event {
 	if e.Unreadable == nil {
 		return q.event(&e.Event)
 	}
-	return event{ID: e.ID, Rev: e.Rev, N: e.N, RecordOnly: e.RecordOnly(), Unreadable: q.said(fmt.Sprintf("%v (stored under %q)", e.Unreadable.Err, e.Unreadable.Key))}
+	why := q.said(fmt.Sprintf("%v (stored under %q)", e.Unreadable.Err, e.Unreadable.Key))
+	return event{ID: e.ID, Rev: e.Rev, N: e.N, RecordOnly: e.RecordOnly(), Unreadable: why}
 }
 
 func (q *request) record() error {

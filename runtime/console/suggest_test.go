@@ -37,7 +37,8 @@ func TestSuggestions(t *testing.T) {
 	m := slips(t, inMemory(t), nil)
 	for i, lane := range []string{`a"><b>`, "north", "north", strings.Repeat("x", 81), "two\nlines"} {
 		in := slip.MakeInput{Code: fsm.Some(fmt.Sprint("c", i)), Secret: "hush", Lane: lane}
-		if _, err := m.Make(t.Context(), fmt.Sprint("s", i), in, fsm.Call{Actor: "ben", Labels: map[string]string{"tenant": "t1"}}); err != nil {
+		call := fsm.Call{Actor: "ben", Labels: map[string]string{"tenant": "t1"}}
+		if _, err := m.Make(t.Context(), fmt.Sprint("s", i), in, call); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -63,10 +64,15 @@ func TestSuggestions(t *testing.T) {
 	if !strings.Contains(form, `The record has in lane: <span class="value">north</span>`) {
 		t.Errorf("the form does not say what the record has: %s", form)
 	}
-	for show, path := range map[string]string{"lane": "do?op=hold&id=s1&rev=1", console.ActorOf: "records", console.LabelsOf: "records", "code": "records", "secret": "do?op=guess&id=s1&rev=1"} {
+	for show, path := range map[string]string{
+		"lane": "do?op=hold&id=s1&rev=1", console.ActorOf: "records", console.LabelsOf: "records", "code": "records",
+		"secret": "do?op=guess&id=s1&rev=1",
+	} {
 		for _, how := range []console.Showing{console.Short, console.Hidden} {
 			_, body := get(t, desk(map[string]console.Showing{show: how}), "/here/slip/"+path)
-			for name, secret := range map[string]string{"lane": "north", console.ActorOf: `"ben"`, console.LabelsOf: "tenant=", "code": `"c1"`, "secret": "hush"} {
+			for name, secret := range map[string]string{
+				"lane": "north", console.ActorOf: `"ben"`, console.LabelsOf: "tenant=", "code": `"c1"`, "secret": "hush",
+			} {
 				if name == show && strings.Contains(body, secret) {
 					t.Errorf("%s suggests %s, which is not shown", path, secret)
 				}

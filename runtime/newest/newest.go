@@ -92,8 +92,9 @@ func (f *Filter) last(e *driver.Entry, row *driver.Row) bool {
 	if e.Unreadable != nil && row != nil {
 		to, at = row.State, row.UpdatedAt
 	}
-	return e.N == 0 && (f.States == nil || slices.Contains(f.States, to)) && (f.Actor == "" || e.Actor == f.Actor) &&
-		(f.Label == "" || labelled(e.Labels, f.Label)) && (f.Since.IsZero() || !at.Before(f.Since)) && (f.Until.IsZero() || at.Before(f.Until))
+	return e.N == 0 && (f.States == nil || slices.Contains(f.States, to)) &&
+		(f.Actor == "" || e.Actor == f.Actor) && (f.Label == "" || labelled(e.Labels, f.Label)) &&
+		(f.Since.IsZero() || !at.Before(f.Since)) && (f.Until.IsZero() || at.Before(f.Until))
 }
 
 // labelled reports whether labels hold one, written as name=value. A name may hold a = itself.

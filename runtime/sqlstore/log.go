@@ -51,7 +51,9 @@ func (r *reader) Newest(before driver.Cursor, limit int) ([]driver.Entry, error)
 }
 
 // entries reads a part of the log on one side of a cursor, whose parameters it returns; those of an empty one are given.
-func (r *reader) entries(text string, empty []any, at driver.Cursor, limit int, read readEvent) (list []driver.Entry, args []any, err error) {
+func (r *reader) entries(
+	text string, empty []any, at driver.Cursor, limit int, read readEvent,
+) (list []driver.Entry, args []any, err error) {
 	o := &r.t.order
 	args = empty
 	if at != "" {

@@ -56,7 +56,9 @@ func serve(ctx context.Context, db, address string, load bool) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	if err := errors.Join(riverjob.Migrate(ctx, store), order.Migrate(ctx, store), lifecycle.Migrate(ctx, store), run.Migrate(ctx, store)); err != nil {
+	if err := errors.Join(
+		riverjob.Migrate(ctx, store), order.Migrate(ctx, store), lifecycle.Migrate(ctx, store), run.Migrate(ctx, store),
+	); err != nil {
 		return err
 	}
 	leased, err := lifecycle.Open(ctx, store)

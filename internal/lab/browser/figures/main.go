@@ -65,8 +65,8 @@ func measure(ctx context.Context, args []string) error {
 	const at = "/here/lifecycle/"
 	for _, page := range []string{
 		at + "records", at + "records?state=queued", at + "records?state=failed", at + "records?order=id", at + "records?find=job-0500000",
-		at + "records?find=key-500000", at + "record?id=job-0500000", at + "log", at + "late", at + "owners", at + "records?where=owner:eq:w7",
-		at, "/", at + "times",
+		at + "records?find=key-500000", at + "record?id=job-0500000", at + "log", at + "late", at + "owners",
+		at + "records?where=owner:eq:w7", at, "/", at + "times",
 	} {
 		if err := show(h, page); err != nil {
 			return err
@@ -104,7 +104,8 @@ func fill(ctx context.Context, m *lifecycle.Machine, records int) error {
 		if _, err := m.Core().Batch(ctx, func(b *fsm.Machine[lifecycle.Job]) error {
 			for k := i; k < min(i+1000, records); k++ {
 				job := jobOf(k, records, began)
-				if _, err := b.Import(ctx, job, fsm.Call{RequestID: "import " + job.ID, Actor: "figures", Reason: "to measure"}); err != nil {
+				call := fsm.Call{RequestID: "import " + job.ID, Actor: "figures", Reason: "to measure"}
+				if _, err := b.Import(ctx, job, call); err != nil {
 					return err
 				}
 			}
@@ -131,7 +132,8 @@ func jobOf(k, records int, now time.Time) lifecycle.Job {
 	case k > 0 && in(700):
 		job.State, job.Error = lifecycle.StateFailed, fsm.Some(fsm.MustJSON(`{"why":"it broke"}`))
 	case k > 0 && in(5000):
-		job.State, job.Owner, job.Lease = lifecycle.StateRunning, fsm.Some(fmt.Sprint("w", k%50)), fsm.Some(now.Add(time.Duration(k)*time.Millisecond))
+		job.State, job.Owner = lifecycle.StateRunning, fsm.Some(fmt.Sprint("w", k%50))
+		job.Lease = fsm.Some(now.Add(time.Duration(k) * time.Millisecond))
 	case k%10 == 0:
 		job.State, job.QueuedAt, job.Attempt = lifecycle.StateQueued, fsm.Some(then), 0
 	default:

@@ -61,16 +61,22 @@ func TestFsmctl(t *testing.T) {
 
 	// A step by its name: asked for, refused, done, done before, and told.
 	reason := "the host is gone"
-	step := []string{"do", "--db", db, "--yes", "--actor", "ann", "--reason", reason, "--request-id", "r1", "--rev", "3", spec, "stall", "job-2"}
+	stall := func(request string) []string {
+		return []string{
+			"do", "--db", db, "--yes", "--actor", "ann", "--reason", reason, "--request-id", request, "--rev", "3", spec, "stall", "job-2",
+		}
+	}
 	run(0, "stall would be taken and lead to stalled", "do", "--db", db, spec, "stall", "job-2")
 	run(1, "not owner (owner w1, actor w9)", "do", "--db", db, "--actor", "w9", "--input", "result={}", spec, "complete", "job-2")
 	run(0, "job-2 is running, at revision 3", "log", "--db", db, spec, "job-2")
-	run(0, "running -> stalled", step...)
-	run(0, "it was done before, by a call with this request id", step...)
-	run(1, "the record is at revision 4, the call expected 3", "do", "--db", db, "--yes", "--actor", "ann", "--reason", reason, "--request-id", "r2", "--rev", "3", spec, "stall", "job-2")
+	run(0, "running -> stalled", stall("r1")...)
+	run(0, "it was done before, by a call with this request id", stall("r1")...)
+	run(1, "the record is at revision 4, the call expected 3", stall("r2")...)
 	run(0, `"state":"stalled","rev":4`, "show", "--db", db, "--json", spec, "job-2")
 	run(0, `"actor":"ann","reason":"`+reason+`","request_id":"r1"`, "show", "--db", db, "--json", spec, "job-2")
-	run(0, `{"id":"job-77","state":"queued","rev":1`, "do", "--db", db, "--yes", "--json", "--request-id", "r3", "--input", `payload={"n":1}`, spec, "enqueue", "job-77")
+	payload := `payload={"n":1}`
+	run(0, `{"id":"job-77","state":"queued","rev":1`,
+		"do", "--db", db, "--yes", "--json", "--request-id", "r3", "--input", payload, spec, "enqueue", "job-77")
 	run(0, "claim_next", "do", "--db", db, "--yes", "--actor", "w5", "--input", "lease=+5m", spec, "claim_next", "job-77")
 	run(0, "job-77", "ls", "--db", db, "--where", "owner=w5", spec)
 	run(0, "", "audit", "--db", db, spec)
