@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -113,5 +114,35 @@ func TestAPickIsAllOrNone(t *testing.T) {
 	}
 	for f, err := range audit.Run(t.Context(), m) {
 		t.Errorf("audit: %v, %v", f, err)
+	}
+}
+
+// A call that ends does not wait for the answer to its rollback as long as a server that says nothing may take.
+func TestEndOfACallEndsItsRollback(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
+	mine := errors.New("mine")
+	f := func(tx fsm.Tx) error {
+		if _, err := tx.Row("nobody"); !errors.Is(err, driver.ErrNotFound) {
+			return err
+		}
+		return mine
+	}
+	for word, update := range map[string]func(tab driver.Table, ctx context.Context) error{
+		"rollback\x00": func(tab driver.Table, ctx context.Context) error { return tab.Update(ctx, f) },
+		"ROLLBACK\x00": func(tab driver.Table, ctx context.Context) error {
+			return tab.(driver.Bulk).UpdateMany(ctx, func(tx driver.ManyTx) error { return f(tx) })
+		},
+	} {
+		p := newProxy(t, server)
+		_, tab := parcels(t, p.dsn())
+		p.silenceAt(word)
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		begun := time.Now()
+		err := update(tab, ctx)
+		if took := time.Since(begun); !errors.Is(err, mine) || !p.heard() || took > 10*time.Second {
+			t.Errorf("%q: %v after %s, heard %t; want it when the context has ended", word, err, took, p.heard())
+		}
 	}
 }

@@ -64,7 +64,9 @@ func (t *table) oncePiped(ctx context.Context, s *session, at *spot, how mode, f
 	x := &txn{reader: reader{ctx: ctx, t: t, q: p}, mode: how, spot: at}
 	defer func() { // an error of f, a panic
 		if p.begun && !p.over {
-			if _, err := p.run(context.WithoutCancel(ctx), Trip{Text: "ROLLBACK"}); err != nil {
+			longer, done := outlasting(ctx) // not as long as a server takes that says nothing
+			defer done()
+			if _, err := p.run(longer, Trip{Text: "ROLLBACK"}); err != nil {
 				broken = true
 			}
 		}
