@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -69,5 +70,63 @@ func TestTheLogHasTheOrderOfEachRecord(t *testing.T) {
 	}
 	if read(); events != want {
 		t.Errorf("the log has %d events, want %d", events, want)
+	}
+}
+
+// Calls on many records that are tried as one statement have its number from the first record on. An event alone of
+// a later record waits for them, so it does not come behind the move of that record.
+func TestAnEventAloneWaitsForCallsOnManyRecords(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.DSN(t)
+	m, _ := parcels(t, dsn)
+	db, err := sql.Open("pgx", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	items := make([]fsmimpl.Item[storetest.Parcel], 2)
+	for i, id := range []string{"a", "b"} {
+		out, err := registerIn(t.Context(), m, id, "lane")
+		if err != nil {
+			t.Fatal(err)
+		}
+		meta := storetest.Meta{RequestID: "note " + id}
+		items[i].At, items[i].Call = out, storetest.Annotate(meta, fsm.Optional[fsm.JSON]{}, fsm.Optional[string]{}, fsm.Some(true))
+	}
+	if _, err := db.Exec(`CREATE FUNCTION sleeps() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(2); RETURN NEW; END $$;
+		CREATE TRIGGER mine BEFORE UPDATE ON "parcel" FOR EACH ROW WHEN (NEW.id = 'a') EXECUTE FUNCTION sleeps()`); err != nil {
+		t.Fatal(err)
+	}
+	end := make(chan error, 1)
+	go func() {
+		_, err := m.ApplyMany(t.Context(), items)
+		end <- err
+	}()
+	for sleeps := false; !sleeps; {
+		if err := db.QueryRowContext(t.Context(), `SELECT count(*) > 0 FROM pg_stat_activity, pg_sleep(0.01)
+			WHERE datname = current_database() AND wait_event = 'PgSleep' AND pid <> pg_backend_pid()`).Scan(&sleeps); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := m.Apply(t.Context(), fsm.Ref{ID: "b"}, storetest.Verify(storetest.Meta{RequestID: "verify"}, -1, 0)); err != nil {
+		t.Error(err)
+	}
+	if err := <-end; err != nil {
+		t.Error(err)
+	}
+	rev, n := int64(0), int64(0)
+	for e, err := range m.Log(t.Context(), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.ID == "b" {
+			if e.Rev < rev || e.Rev == rev && e.N <= n {
+				t.Errorf("%d.%d comes behind %d.%d", e.Rev, e.N, rev, n)
+			}
+			rev, n = e.Rev, e.N
+		}
+	}
+	if rev != 2 {
+		t.Errorf("the log ends at %d.%d", rev, n)
 	}
 }

@@ -63,11 +63,12 @@ func (x *txn) writeSome(ws []*driver.Write) error {
 	if _, err := x.save(); err != nil {
 		return err
 	}
-	x.last, x.kept, x.ran = ws[0], nil, true
+	// A transaction that begins with moves is like a statement by itself: no event alone may come to its records meanwhile.
 	var after any // of a strict transaction
 	if x.behind() {
-		after = true
+		after = x.ran || x.adopted || ws[0].Prev.Rev == 0
 	}
+	x.last, x.kept, x.ran = ws[0], nil, true
 	written, err := x.t.writeMany(x.ctx, x.q, ws, after)
 	switch {
 	case err == nil && len(written) == len(ws):

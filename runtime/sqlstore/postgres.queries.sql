@@ -77,7 +77,7 @@ CASE WHEN $1 THEN greatest(pg_current_xact_id(), (SELECT e."xid" FROM {M_events}
 -- part: many_unlocked
 -- A batch passes over records that another transaction has locked: they go alone, and wait while they hold nothing.
 -- Before its first record, with which it gets its number, it says that it is on its way: see await_batches. It holds nothing yet, so nobody
--- waits for it meanwhile. Within a transaction ($1 is true, or NULL of a strict one) it says nothing: that has its records before.
+-- waits for it meanwhile. Within a transaction that has begun ($1 is true, or NULL of a strict one) it says nothing: that has its records before.
 MATERIALIZED (SELECT i.* FROM {many} AS i JOIN {M} AS r ON r."id" = i."id" AND r."rev" = i."rev"
 	WHERE (SELECT CASE WHEN $1 IS NOT FALSE THEN true ELSE pg_advisory_xact_lock_shared({batches}) IS NOT NULL END)
 	FOR NO KEY UPDATE OF r SKIP LOCKED)
