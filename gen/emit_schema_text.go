@@ -68,7 +68,7 @@ func schema(m *spec.Machine, enforce string, d sqlDialect, made func(*schemaText
 }
 
 var (
-	wordAlone = regexp.MustCompile(`^( *)\{([A-Z_]+)\}$`)
+	wordAlone = regexp.MustCompile(`^ *\{[A-Z_]+\}$`)
 	nameInIt  = regexp.MustCompile(`\{(M|[a-z_]+|M_[a-z]+)\}`)
 	wordInIt  = regexp.MustCompile(`\{[A-Z_]+\}`)
 )
@@ -76,9 +76,10 @@ var (
 // lines returns a part for the machine, with words that only this part has.
 func (s *schemaText) lines(part string, own sqlWords) (list []string) {
 	for _, line := range schemaFiles[s.d.name][part] {
-		if alone := wordAlone.FindStringSubmatch(line); alone != nil && alone[2] != "M" {
-			for _, l := range s.word(alone[2], own) {
-				list = append(list, alone[1]+l)
+		if wordAlone.MatchString(line) {
+			word := strings.TrimLeft(line, " ")
+			for _, l := range s.word(strings.Trim(word, "{}"), own) {
+				list = append(list, strings.TrimSuffix(line, word)+l)
 			}
 			continue
 		}

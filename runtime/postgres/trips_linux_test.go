@@ -24,7 +24,7 @@ func TestAPickIsTwoTrips(t *testing.T) {
 	server := pgtest.Start(t)
 	p := newProxy(t, server)
 	m, _ := parcels(t, p.dsn(), postgres.WithMaxSessions(1))
-	const rounds = 5
+	const rounds = 100
 	pick := func(id, lane string, n, want int) {
 		t.Helper()
 		outs, err := m.Pick(t.Context(), n, storetest.Hold(storetest.Meta{RequestID: id, Actor: "w"}, lane, time.Now().Add(time.Hour)))
@@ -36,7 +36,16 @@ func TestAPickIsTwoTrips(t *testing.T) {
 		}
 	}
 	least := map[string]int{"make": 99, "one": 99, "three": 99, "nothing": 99}
-	for i := range rounds { // the first one prepares; others may meet what the store does beside them
+	want := map[string]int{"make": 2, "one": 2, "three": 2}
+	above := func() bool {
+		for what := range want {
+			if least[what] > want[what] {
+				return true
+			}
+		}
+		return false
+	}
+	for i := 0; i < rounds && above(); i++ { // the first one prepares; on a busy machine each may meet what the store does beside it
 		note := func(what string, f func()) { least[what] = min(least[what], p.took(f)) }
 		note("make", func() {
 			calls := make([]fsmimpl.Call[storetest.Parcel], 4)
@@ -52,9 +61,9 @@ func TestAPickIsTwoTrips(t *testing.T) {
 		note("three", func() { pick(fmt.Sprint("three ", i), fmt.Sprint(i), 3, 3) })
 		note("nothing", func() { pick(fmt.Sprint("nothing ", i), "empty", 1, 0) })
 	}
-	for what, want := range map[string]int{"make": 2, "one": 2, "three": 2} {
-		if least[what] != want {
-			t.Errorf("%s: %d trips, want %d", what, least[what], want)
+	for what := range want {
+		if least[what] != want[what] {
+			t.Errorf("%s: %d trips, want %d", what, least[what], want[what])
 		}
 	}
 	t.Log(least)

@@ -90,14 +90,14 @@ func show(h http.Handler, page string) error {
 	}
 	first := took[0]
 	slices.Sort(took[1:])
-	fmt.Printf("%-45s %7.1f %7.1f\n", page, first.Seconds()*1000, took[1+(rounds-1)/2].Seconds()*1000)
+	fmt.Fprintf(os.Stdout, "%-45s %7.1f %7.1f\n", page, first.Seconds()*1000, took[1+(rounds-1)/2].Seconds()*1000)
 	return nil
 }
 
 // fill makes the jobs, unless they are there.
 func fill(ctx context.Context, m *lifecycle.Machine, records int) error {
-	for range m.List(ctx) {
-		return nil
+	for _, err := range m.List(ctx) {
+		return err
 	}
 	began := time.Now()
 	for i := 0; i < records; i += 1000 {
@@ -114,7 +114,7 @@ func fill(ctx context.Context, m *lifecycle.Machine, records int) error {
 			return err
 		}
 	}
-	fmt.Printf("%d records in %s\n", records, time.Since(began).Round(time.Second))
+	fmt.Fprintf(os.Stdout, "%d records in %s\n", records, time.Since(began).Round(time.Second))
 	return nil
 }
 
