@@ -49,12 +49,12 @@ func (x *txn) explain(w *driver.Write, cause error, logged bool) error {
 			return err
 		}
 	}
-	if cause == nil && w.Prev.Rev == 0 && w.Row != nil && x.t.dialect.writers() != 1 {
+	if cause == nil && w.Prev.Rev == 0 && w.Row != nil && x.t.dialect.server() {
 		if err := x.against(w); err != nil {
 			return err
 		}
 	}
-	if cause == nil && x.t.dialect.writers() != 1 || x.t.dialect.hidden(cause, x.t.schema.Table) {
+	if cause == nil && x.t.dialect.server() || x.t.dialect.hidden(cause, x.t.schema.Table) {
 		// What stood against it is gone by now. It is busy, whatever the cause was.
 		x.err = &fsm.Refusal{ID: id, Code: fsm.ErrBusy, Machine: x.t.schema.Machine, Operation: e.Operation, Cause: cause}
 		return x.err
@@ -88,7 +88,7 @@ func (r *reader) learn(ws []*driver.Write) ([]*driver.Write, error) {
 			ids.add(w.Prev.ID)
 		}
 	}
-	if ids.Len() == 0 || r.t.dialect.writers() == 1 {
+	if ids.Len() == 0 || !r.t.dialect.server() {
 		return ws, nil
 	}
 	stored := map[string]driver.Row{}

@@ -15,8 +15,9 @@ type Dialect interface {
 	// Name is the key of the generated schema in fsm.Schema.SQL.
 	Name() string
 
-	// writers is how many sessions may write at the same time; 0: any number.
-	writers() int
+	// server reports whether many sessions write at the same time, of which each waits for what another one has locked. A
+	// file has one writer at a time.
+	server() bool
 	// patience is how long an answer is waited for; 0: as long as it takes.
 	patience() time.Duration
 	// settings returns an error that names every setting of the session that

@@ -67,7 +67,7 @@ func (p *postgres) patience() time.Duration { return p.deadline }
 
 func (*postgres) Name() string { return "postgres" }
 
-func (*postgres) writers() int { return 0 }
+func (*postgres) server() bool { return true }
 
 const oldestPostgres = 150000
 

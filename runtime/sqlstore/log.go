@@ -77,7 +77,7 @@ func (r *reader) entries(
 
 // Lag returns what the log holds back, and who has the oldest transaction.
 func (r *reader) Lag() (l driver.Lag, err error) {
-	if r.t.dialect.writers() == 1 { // nothing is held back
+	if !r.t.dialect.server() { // nothing is held back
 		return l, nil
 	}
 	err = r.each(r.t.text("log_lag"), nil, func(rows Rows) error { return rows.Scan(&l.Since, &l.By) })

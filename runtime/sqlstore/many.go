@@ -32,7 +32,7 @@ func (x *txn) WriteMany(ws []*driver.Write) error {
 	}
 	for len(ws) > 0 {
 		n := 1
-		if x.t.dialect.writers() != 1 {
+		if x.t.dialect.server() {
 			for n < min(len(ws), maxMany) && alike(ws[0], ws[n]) {
 				n++
 			}

@@ -11,7 +11,7 @@ import (
 // Now returns the time of the server's clock, and how long the question took; zero for
 // SQLite, whose processes have the clock of their machine.
 func (s *Store) Now(ctx context.Context) (at time.Time, took time.Duration, err error) {
-	if s.dialect.writers() == 1 {
+	if !s.dialect.server() {
 		return at, 0, nil
 	}
 	if err := driver.Inside(ctx, s); err != nil {

@@ -117,7 +117,7 @@ type parkedRow struct {
 // parkRows parks rows and returns the ids of those that nobody else has.
 func (x *txn) parkRows(p *driver.Parking, rows []parkedRow) (map[string]bool, error) {
 	parked, text := map[string]bool{}, x.t.parked("park", p)
-	if x.t.dialect.writers() == 1 {
+	if !x.t.dialect.server() {
 		for _, r := range rows {
 			n, err := x.change(text, r.Until, r.ID, r.Rev)
 			if err != nil {
@@ -142,7 +142,7 @@ func (x *txn) parkRows(p *driver.Parking, rows []parkedRow) (map[string]bool, er
 }
 
 func (x *txn) leaveNotes(notes []note) error {
-	if x.t.dialect.writers() == 1 {
+	if !x.t.dialect.server() {
 		for _, n := range notes {
 			if _, err := x.change(x.t.text("leave_note"), n.Name, n.Key); err != nil {
 				return x.parkFault(err)
@@ -333,7 +333,7 @@ func (t *table) valuesOf(r *driver.ParkRule, key string) ([]any, error) {
 // showAll shows all parked rows again, after SQLite's triggers stood aside. Those of
 // PostgreSQL that park do not: they have shown what the write may have freed.
 func (x *txn) showAll() error {
-	if x.t.dialect.writers() != 1 {
+	if x.t.dialect.server() {
 		return nil
 	}
 	names, err := column(x.ctx, x.q, x.t.dialect.columns(x.t.schema.Table))

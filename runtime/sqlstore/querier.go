@@ -51,7 +51,7 @@ func (s *Store) adoption(ctx context.Context, schema *driver.Schema) (*txn, erro
 		return nil, err
 	}
 	lasting := context.WithoutCancel(ctx)
-	if now, ok := ctx.(*call.Now); ok && s.dialect.writers() != 1 { // each call in it ends with its own context
+	if now, ok := ctx.(*call.Now); ok && s.dialect.server() { // each call in it ends with its own context
 		lasting = now
 	}
 	return &txn{reader: reader{ctx: lasting, t: t}, mode: mode{strict: true, careful: true, places: true}}, nil

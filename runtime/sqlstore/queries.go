@@ -108,7 +108,7 @@ func (t *table) query(name string, made map[string]string) string {
 	}
 	maps.Copy(all, made)
 	text := expanded(queryFiles[t.dialect.Name()].texts, name, names, all)
-	if t.dialect.writers() == 1 {
+	if !t.dialect.server() {
 		return unnumbered(text)
 	}
 	return text
@@ -141,7 +141,7 @@ func Queries(d Dialect, schema *driver.Schema) ([]Query, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.keep(func(string) bool { return d.writers() != 1 })
+	t.keep(func(string) bool { return d.server() })
 	t.build()
 	return t.queries(), nil
 }
@@ -201,7 +201,7 @@ func (t *table) named(name, text string) string {
 
 // says is the comment of a text that is sent to a server.
 func (t *table) says(name string) string {
-	if t.dialect.writers() == 1 {
+	if !t.dialect.server() {
 		return ""
 	}
 	return "/* " + noComment.Replace(t.schema.Machine+": "+name) + " */ "
@@ -238,7 +238,7 @@ func (t *table) parked(name string, p *driver.Parking) string {
 
 // mark begins a parameter with a number.
 func (t *table) mark() string {
-	if t.dialect.writers() == 1 {
+	if !t.dialect.server() {
 		return "?"
 	}
 	return "$"

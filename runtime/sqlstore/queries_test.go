@@ -86,7 +86,7 @@ func TestTextsOfAMachine(t *testing.T) {
 			}
 			first, rest, _ := strings.Cut(q.Text, " ")
 			named := strings.HasPrefix(rest, "/* "+s.Machine+": "+q.Name+" */ ")
-			if strings.Trim(first, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" || named != (d.writers() == 0) {
+			if strings.Trim(first, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" || named != d.server() {
 				t.Errorf("%s: the name of %s does not stand behind the first word of its text:\n%s", d.Name(), q.Name, q.Text)
 			}
 			fmt.Fprintf(&b, "-- name: %s\n%s%s;\n", q.Name, q.Comment, q.Text)
@@ -371,7 +371,7 @@ func TestWhichTextAWriteHas(t *testing.T) {
 			"one that may do both stays": {write("shelve", "waiting"), "stay shelve", "move shelve"},
 		} {
 			want, text := c.server, ""
-			if d.writers() == 1 {
+			if !d.server() {
 				want = c.file
 				text, _ = tab.moving(c.w)
 			} else {

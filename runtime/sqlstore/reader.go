@@ -171,7 +171,7 @@ func (r *reader) Count(q driver.Query) (int64, error) {
 // else all rows are looked at once.
 func (r *reader) CountStates(most int) (map[string]int64, error) {
 	counts := map[string]int64{}
-	if r.t.dialect.writers() == 1 {
+	if !r.t.dialect.server() {
 		for _, s := range r.t.schema.States {
 			n, err := r.Count(driver.Query{States: []string{s.Stored}, Limit: most})
 			if err != nil {

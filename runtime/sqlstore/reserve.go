@@ -113,7 +113,7 @@ func (x *txn) reserve(ws ...*driver.Write) error {
 
 // reserveAs is reserve where it is known whether the writes take and touch places.
 func (x *txn) reserveAs(enters, touches bool, ws ...*driver.Write) error {
-	if x.err != nil || x.t.dialect.writers() == 1 {
+	if x.err != nil || !x.t.dialect.server() {
 		return x.err
 	}
 	first := !x.placed

@@ -259,7 +259,7 @@ func (p *pool) next(ctx context.Context) (*session, error) {
 
 // open opens the connection of a session.
 func (p *pool) open(ctx context.Context, s *session) error {
-	if p.dialect.writers() != 0 {
+	if !p.dialect.server() {
 		s.stmts = map[string]*sql.Stmt{}
 	}
 	opening, done := call.Waiting(ctx)
@@ -296,12 +296,12 @@ func (p *pool) give(s *session, broken bool) {
 	switch {
 	case !broken:
 		p.free, bad = append(p.free, s), nil
-	case p.dialect.writers() == 0 && !s.cut: // a server that ended one session mostly ended the others too
+	case p.dialect.server() && !s.cut: // a server that ended one session mostly ended the others too
 		bad = append(bad, p.free...)
 		p.free = nil
 	}
 	p.mu.Unlock()
-	if p.dialect.writers() == 0 {
+	if p.dialect.server() {
 		for _, s := range bad {
 			p.gone.Go(func() { s.close(true) }) // a server that does not answer is not waited for
 		}
@@ -330,7 +330,7 @@ func (p *pool) close() {
 		p.slots <- struct{}{}
 	}
 	for _, s := range p.free {
-		s.close(p.dialect.writers() == 0)
+		s.close(p.dialect.server())
 	}
 	p.free = nil
 	p.gone.Wait()

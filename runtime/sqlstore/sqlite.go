@@ -19,7 +19,7 @@ type sqlite struct{}
 
 func (sqlite) Name() string { return "sqlite" }
 
-func (sqlite) writers() int { return 1 }
+func (sqlite) server() bool { return false }
 
 // sqliteSettings are the PRAGMAs that a connection must have, and why.
 var sqliteSettings = []struct {

@@ -44,7 +44,7 @@ func (b *text) oneOf(ids []string) string {
 	switch {
 	case len(ids) == 0:
 		return "1 = 0"
-	case b.d.writers() != 1:
+	case b.d.server():
 		var list arrays
 		for _, id := range ids {
 			list.add(id)
@@ -73,7 +73,7 @@ func (t *table) build() {
 	t.same = t.checked()
 	t.name, t.reads, t.order = t.part(""), quoted(append(row, "_chain")), t.dialect.ordered()
 	t.texts = map[string]string{}
-	if t.writes = t.postgresWrites(); t.dialect.writers() == 1 {
+	if t.writes = t.postgresWrites(); !t.dialect.server() {
 		t.writes = t.sqliteWrites()
 	}
 }
@@ -326,7 +326,7 @@ func (t *table) selectWhere(what string, q *driver.Query, conditions ...string) 
 // otherwise than for any number, and so plans each time anew where the number is a
 // parameter: to plan a claim takes as long as to run it. So few are in the text.
 func (b *text) most(n int) string {
-	if b.d.writers() == 0 && n <= maxFew {
+	if b.d.server() && n <= maxFew {
 		return b.d.limit(strconv.Itoa(n))
 	}
 	return b.d.limit(b.arg(n))

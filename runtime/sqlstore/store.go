@@ -101,14 +101,14 @@ func New(db *sql.DB, d Dialect, opts ...Option) (*Store, error) {
 		return nil, fmt.Errorf("sqlstore: unknown enforcement level %q; expected none, checks or full", o.enforce)
 	}
 	s := &Store{dialect: d, enforce: o.enforce, wait: o.wait, bell: o.bell, running: map[*sql.Tx]*txn{}}
-	writers, readers := d.writers(), Readers
+	writers, readers := 1, Readers
 	switch most := db.Stats().MaxOpenConnections; {
 	case o.readOnly:
 		writers, o.readers = readers, nil
 		if most > 0 {
 			writers = min(writers, most)
 		}
-	case writers == 0:
+	case d.server():
 		writers = 8
 		if most > 0 {
 			writers = min(writers, most)
@@ -120,7 +120,7 @@ func New(db *sql.DB, d Dialect, opts ...Option) (*Store, error) {
 	s.writers = newPool(db, d, writers)
 	s.writers.reading = o.readOnly
 	s.lines = newLines(writers)
-	if d.writers() == 1 {
+	if !d.server() {
 		s.commits = newCommitter(s.writers, 1, func(_, _ *job) bool { return true }, s.commitTogether)
 		s.commits.win = s.win
 	} else {
@@ -129,7 +129,7 @@ func New(db *sql.DB, d Dialect, opts ...Option) (*Store, error) {
 	switch {
 	case o.readers != nil:
 		s.readers = newPool(o.readers, d, readers)
-	case o.readOnly || d.writers() == 0 || readers < 1:
+	case o.readOnly || d.server() || readers < 1:
 		s.readers = s.writers
 	default:
 		s.readers = newPool(db, d, readers)

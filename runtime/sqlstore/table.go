@@ -107,7 +107,7 @@ func (t *table) Commit(ctx context.Context, w *driver.Write) error {
 	if err := t.sound(w); err != nil {
 		return err
 	}
-	if lacksChain(w) && t.dialect.writers() != 1 {
+	if lacksChain(w) && t.dialect.server() {
 		err := t.Look(ctx, func(r driver.Reader) error {
 			known, err := r.(*reader).learn([]*driver.Write{w})
 			if err == nil {
@@ -119,7 +119,7 @@ func (t *table) Commit(ctx context.Context, w *driver.Write) error {
 			return err
 		}
 	}
-	if several := t.dialect.writers() != 1 && (t.exchanges(w) || lacksChain(w)); several || w.Row == nil && t.dialect.writers() != 1 {
+	if several := t.dialect.server() && (t.exchanges(w) || lacksChain(w)); several || w.Row == nil && t.dialect.server() {
 		return t.Update(ctx, func(tx driver.Tx) error {
 			if several { // its row comes before its places
 				if _, err := tx.Row(w.Prev.ID); err != nil && !errors.Is(err, driver.ErrNotFound) {
@@ -130,7 +130,7 @@ func (t *table) Commit(ctx context.Context, w *driver.Write) error {
 		})
 	}
 	ctx = call.Within(ctx, t.store.wait)
-	if t.dialect.writers() != 1 && t.store.lines.any() {
+	if t.dialect.server() && t.store.lines.any() {
 		if at := (&spot{lines: t.store.lines}); at.behind(t.thingsOf(w)) {
 			return t.commitInLine(ctx, w)
 		}
@@ -194,7 +194,7 @@ func (t *table) look(ctx context.Context, f func(driver.Reader) error) (lost boo
 	}()
 	err = f(r)
 	lost = r.err != nil && t.dialect.failure(r.cause) == failLost
-	broken = lost || err != nil && ctx.Err() != nil && t.dialect.writers() != 1 // a driver of a server hangs up then
+	broken = lost || err != nil && ctx.Err() != nil && t.dialect.server() // a driver of a server hangs up then
 	return lost, err
 }
 
@@ -298,7 +298,7 @@ func (t *table) transactAs(ctx context.Context, how mode, claim string, f func(*
 func (t *table) transactAt(ctx context.Context, at *spot, how mode, claim string, f func(*txn) error) error {
 	for i := 1; ; i++ {
 		err := t.once(ctx, at, claim, how, f)
-		if t.dialect.writers() == 1 {
+		if !t.dialect.server() {
 			return err
 		}
 		var more *anew
@@ -403,7 +403,7 @@ func (t *table) once(ctx context.Context, at *spot, claim string, how mode, f fu
 		return t.fault("begin a transaction", err)
 	}
 	x := &txn{reader: reader{ctx: inside, t: t, q: s.within(steady, tx)}, tx: tx, mode: how}
-	if t.dialect.writers() != 1 {
+	if t.dialect.server() {
 		x.spot = at
 	}
 	t.store.track(tx, x)

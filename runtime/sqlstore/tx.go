@@ -107,7 +107,7 @@ func (x *txn) count(res sql.Result) (int64, error) {
 // is too late for that.
 func (x *txn) strict() error {
 	switch {
-	case x.err != nil || x.mode.strict || x.t.dialect.writers() == 1:
+	case x.err != nil || x.mode.strict || !x.t.dialect.server():
 		return x.err
 	case x.ran:
 		how := x.mode
@@ -217,7 +217,7 @@ func (x *txn) write(w *driver.Write) error {
 	} else if !same {
 		return x.explain(w, nil, false)
 	}
-	if x.t.dialect.writers() != 1 {
+	if x.t.dialect.server() {
 		return x.whole(w)
 	}
 	log := x.t.writes.logStep()
@@ -305,7 +305,7 @@ func (x *txn) record(w *driver.Write) error {
 
 func (x *txn) log(w *driver.Write) error {
 	record, first := x.t.writes.record(), []any(nil)
-	if x.t.dialect.writers() != 1 {
+	if x.t.dialect.server() {
 		first = []any{x.behind()}
 	}
 	return x.logged(w, record.text, record.args(x.t, w, first...))
@@ -532,7 +532,7 @@ func (x *txn) NextNumber(q driver.PeerQuery) (int64, error) {
 // Claim gives deliveries of an effect to its caller, fresh ones first. A server does it in one statement, and passes over
 // rows that are locked already. SQLite tells no order of what it has changed.
 func (x *txn) Claim(effect string, now, until time.Time, limit int) ([]driver.Delivery, error) {
-	if x.t.dialect.writers() != 1 {
+	if x.t.dialect.server() {
 		return x.deliveries(x.t.text("claim"), effect, x.t.bind(now), unlimited(limit), x.t.bind(until))
 	}
 	list, err := x.deliveries(x.t.text("fresh"), effect, x.t.bind(now), unlimited(limit))
