@@ -28,7 +28,8 @@ func (h *Handler) tidy() {
 		return
 	}
 	now, last := h.o.Runs.Core().Engine().Now().UnixMicro(), h.tidied.Load()
-	if last != 0 && now-last < tidyEvery.Microseconds() || !h.tidied.CompareAndSwap(last, now) {
+	since := now - last // less than 0: the clock was set back
+	if last != 0 && since >= 0 && since < tidyEvery.Microseconds() || !h.tidied.CompareAndSwap(last, now) {
 		return
 	}
 	go func() {
@@ -39,7 +40,7 @@ func (h *Handler) tidy() {
 }
 
 // forgetRuns stops what nobody has gone on with, and removes the runs that ended long enough ago: all pieces of a run, or
-// none.
+// none. A run that stays keeps no other one from being removed.
 func (h *Handler) forgetRuns(ctx context.Context) error {
 	keep := h.o.KeepRuns
 	if keep == 0 {
@@ -48,46 +49,72 @@ func (h *Handler) forgetRuns(ctx context.Context) error {
 	core := h.o.Runs.Core()
 	before := core.Engine().Now().Add(-keep)
 	old := driver.Cond{Column: "updated_at", Op: driver.OpLt, Value: driver.Time(before)}
+	var failed []error
+	left := tidyMost
+	rest := map[string]bool{} // by run: nobody has gone on with any piece of it
 	for piece, err := range core.List(ctx, driver.Query{
-		States: []string{run.StateDrafted.String(), run.StateWaiting.String()}, Where: []driver.Cond{old}, Limit: tidyMost,
+		States: []string{run.StateDrafted.String(), run.StateWaiting.String()}, Where: []driver.Cond{old},
 	}) {
-		if err != nil {
-			return err
+		if err == nil {
+			err = h.stopOld(ctx, &piece, before, keep, rest, &left)
 		}
-		why := fmt.Sprintf("nobody has gone on with it for %s", length(keep))
-		c := fsm.Call{RequestID: "forget " + piece.ID, Actor: tidyActor, Reason: why}
-		if _, err := h.o.Runs.Stop(ctx, piece, c); err != nil && !wrongState(err) && !errors.Is(err, fsm.ErrStale) {
-			return err
+		if failed = append(failed, err); ctx.Err() != nil || left == 0 {
+			break
 		}
 	}
 	first := driver.Cond{Column: "number", Op: driver.OpEq, Value: int64(0)}
-	var ids []string
+	left = tidyMost
 	for piece, err := range core.List(ctx, driver.Query{
-		States: []string{run.StateDone.String(), run.StateStopped.String()}, Where: []driver.Cond{old, first}, Limit: tidyMost,
+		States: []string{run.StateDone.String(), run.StateStopped.String()}, Where: []driver.Cond{old, first},
 	}) {
+		removed := false
+		if err == nil {
+			removed, err = h.forgetRun(ctx, piece.Run, before, keep)
+		}
+		if removed {
+			left--
+		}
+		if failed = append(failed, err); ctx.Err() != nil || left == 0 {
+			break
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// stopOld stops a piece, unless somebody has gone on with its run.
+func (h *Handler) stopOld(ctx context.Context, piece *run.Piece, before time.Time, keep time.Duration, rest map[string]bool, left *int) error {
+	rests, known := rest[piece.Run]
+	if !known {
+		list, err := piecesOf(ctx, h.o.Runs, piece.Run)
 		if err != nil {
 			return err
 		}
-		ids = append(ids, piece.Run)
+		rests = !slices.ContainsFunc(list, func(p run.Piece) bool { return !p.UpdatedAt.Before(before) })
+		rest[piece.Run] = rests
 	}
-	for _, id := range ids {
-		if err := h.forgetRun(ctx, id, before, keep); err != nil {
-			return err
-		}
+	if !rests {
+		return nil
+	}
+	*left--
+	why := fmt.Sprintf("nobody has gone on with it for %s", length(keep))
+	c := fsm.Call{RequestID: "forget " + piece.ID, Actor: tidyActor, Reason: why}
+	if _, err := h.o.Runs.Stop(ctx, *piece, c); err != nil && !wrongState(err) && !errors.Is(err, fsm.ErrStale) {
+		return err
 	}
 	return nil
 }
 
-// forgetRun removes a run, unless a piece of it has not ended, or not long enough ago. The piece by which it is found goes last.
-func (h *Handler) forgetRun(ctx context.Context, id string, before time.Time, keep time.Duration) error {
+// forgetRun removes a run, unless a piece of it has not ended, or not long enough ago, or another process has removed it. The
+// piece by which it is found goes last.
+func (h *Handler) forgetRun(ctx context.Context, id string, before time.Time, keep time.Duration) (removed bool, err error) {
 	list, err := piecesOf(ctx, h.o.Runs, id)
-	if err != nil {
-		return err
+	if err != nil || len(list) == 0 {
+		return false, err
 	}
 	var ids []string
 	for i := range list {
 		if ended := list[i].State == run.StateDone || list[i].State == run.StateStopped; !ended || !list[i].UpdatedAt.Before(before) {
-			return nil
+			return false, nil
 		}
 		ids = append(ids, list[i].ID)
 	}
@@ -96,9 +123,9 @@ func (h *Handler) forgetRun(ctx context.Context, id string, before time.Time, ke
 		for part := range slices.Chunk(some, pieceMost) {
 			o.IDs = part
 			if _, err := audit.Purge(ctx, h.o.Runs, o); err != nil {
-				return err
+				return false, err
 			}
 		}
 	}
-	return nil
+	return true, nil
 }

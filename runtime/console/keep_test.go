@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -150,4 +151,62 @@ func TestRunsAreForgottenByPages(t *testing.T) {
 			t.Errorf("%s: the page of the run is answered %d", name, code)
 		}
 	}
+}
+
+// A run that another process has removed since it was found is passed over.
+func TestForgottenRunIsGone(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 4, 5, 0, 0, 0, time.UTC)
+	m := archive(t, &now)
+	h := handler(t, console.Options{Machines: []console.Machine{console.Of(console.Place{Name: "here"}, slips(t, inMemory(t), nil))}, Runs: m})
+	if removed, err := h.ForgetRun(t.Context(), "gone", now); removed || err != nil {
+		t.Errorf("a run without pieces: %t, %v", removed, err)
+	}
+}
+
+// Of a run at which somebody works, the pieces that wait are not stopped, however long they wait.
+func TestRunAtWorkIsNotStopped(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 4, 5, 0, 0, 0, time.UTC)
+	m := archive(t, &now)
+	drafted(t, m, "long", 2)
+	start := run.StartInput{Inputs: fsm.MustJSON(`{}`), Reason: "why"}
+	if _, err := m.Start(t.Context(), fsm.Ref{ID: "long-1"}, start, fsm.Call{RequestID: "1", Actor: "ann", Reason: "why"}); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(time.Hour)
+	end(t, m, now, "long-0")
+	now = now.Add(time.Minute)
+	slips := console.Of(console.Place{Name: "here"}, slips(t, inMemory(t), nil))
+	h := handler(t, console.Options{Machines: []console.Machine{slips}, Runs: m, KeepRuns: 30 * time.Minute})
+	if err := h.ForgetRuns(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := pieces(t, m); got != "long-0 done, long-1 waiting" {
+		t.Errorf("there are %q", got)
+	}
+}
+
+// A clock that was ahead, and was set back, does not keep runs from being removed.
+func TestRunsAreForgottenAfterTheClockWasAhead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Date(2026, 3, 4, 5, 0, 0, 0, time.UTC)
+		now := begin.Add(365 * 24 * time.Hour)
+		m := archive(t, &now)
+		desk := handler(t, console.Options{
+			Machines: []console.Machine{console.Of(console.Place{Name: "here"}, slips(t, inMemory(t), nil))}, Runs: m, KeepRuns: time.Hour,
+		})
+		get(t, desk, "/here/slip/runs")
+		synctest.Wait()
+		now = begin
+		drafted(t, m, "ended", 1)
+		end(t, m, now, "ended-0")
+		now = begin.Add(2 * time.Hour)
+		get(t, desk, "/here/slip/runs")
+		synctest.Wait()
+		if got := pieces(t, m); got != "" {
+			t.Errorf("there are %q", got)
+		}
+	})
 }
