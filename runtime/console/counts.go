@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -23,6 +24,7 @@ type counted struct {
 	asked  time.Time     // by that of the process
 	took   time.Duration // what it took to count
 	mark   string        // of the end of the log before
+	late   error         // why there are no counts: the database took too long; nil: there are
 }
 
 // shownAt is when it was counted, where that is worth a word; mark is that of the end of the log, or empty.
@@ -36,15 +38,17 @@ func (c *counted) shownAt(now time.Time, mark string) time.Time {
 // fresh reports whether it need not be counted again. While the log is as it was, little can have changed.
 func (c *counted) fresh(mark string) bool {
 	age := time.Since(c.asked)
-	return age < countsMost && (age < max(countsLeast, countsPart*c.took) || mark != "" && c.mark == mark)
+	return age < countsMost && (age < max(countsLeast, countsPart*c.took) || c.late == nil && mark != "" && c.mark == mark)
 }
 
 // counting holds the counts of a machine.
 type counting struct {
-	turn sync.Mutex // who counts
+	turn chan struct{} // of size 1: who counts
 	mu   sync.Mutex
 	last *counted
 }
+
+func newCounting() *counting { return &counting{turn: make(chan struct{}, 1)} }
 
 func (c *counting) get() *counted {
 	c.mu.Lock()
@@ -53,24 +57,34 @@ func (c *counting) get() *counted {
 }
 
 // counts returns how many records are in each state, and which one waits longest there. One viewer at a time has them counted; who comes
-// meanwhile is shown the counts before, where there are some. mark is that of the end of the log, where it is known.
+// meanwhile is shown the counts before, where there are some, and else waits as long as a query may. Where the database does not answer in
+// time, nobody asks it again for a while either. mark is that of the end of the log, where it is known.
 func (m *Machine) counts(ctx context.Context, mark string) (*counted, error) {
 	if m.closed != nil {
 		return nil, m.closed
 	}
-	last := m.counting.get()
+	of := m.counting
+	last := of.get()
 	if last != nil && last.fresh(mark) {
-		return last, nil
+		return last, last.late
 	}
-	if !m.counting.turn.TryLock() {
-		if last != nil {
+	select {
+	case of.turn <- struct{}{}:
+	default:
+		if last != nil && last.late == nil {
 			return last, nil
 		}
-		m.counting.turn.Lock()
+		wait, cancel := context.WithTimeout(ctx, queryTime)
+		defer cancel()
+		select {
+		case of.turn <- struct{}{}:
+		case <-wait.Done():
+			return nil, wait.Err()
+		}
 	}
-	defer m.counting.turn.Unlock()
-	if last = m.counting.get(); last != nil && last.fresh(mark) { // somebody has counted meanwhile
-		return last, nil
+	defer func() { <-of.turn }()
+	if last = of.get(); last != nil && last.fresh(mark) { // somebody has counted meanwhile
+		return last, last.late
 	}
 	next := &counted{at: m.now(), asked: time.Now(), mark: mark}
 	if mark == "" {
@@ -83,14 +97,17 @@ func (m *Machine) counts(ctx context.Context, mark string) (*counted, error) {
 		next.states, err = m.count(r)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
 	next.took = time.Since(next.asked)
-	m.counting.mu.Lock()
-	m.counting.last = next
-	m.counting.mu.Unlock()
-	return next, nil
+	if err != nil {
+		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			return nil, err
+		}
+		next.late = err
+	}
+	of.mu.Lock()
+	of.last = next
+	of.mu.Unlock()
+	return next, next.late
 }
 
 // count counts the records in each state, and looks for the one in it that moved last longest ago, where they are few.

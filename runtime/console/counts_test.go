@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -25,6 +26,7 @@ import (
 type slow struct {
 	*memstore.Store
 	counts atomic.Int64
+	stuck  atomic.Bool // it does not answer in time
 }
 
 type slowTable struct {
@@ -34,7 +36,8 @@ type slowTable struct {
 
 type slowReader struct {
 	driver.Reader
-	of *slow
+	of  *slow
+	ctx context.Context
 }
 
 func (s *slow) Table(schema *driver.Schema) (driver.Table, error) {
@@ -43,11 +46,15 @@ func (s *slow) Table(schema *driver.Schema) (driver.Table, error) {
 }
 
 func (t slowTable) View(ctx context.Context, f func(driver.Reader) error) error {
-	return t.Table.View(ctx, func(r driver.Reader) error { return f(slowReader{r, t.of}) })
+	return t.Table.View(ctx, func(r driver.Reader) error { return f(slowReader{r, t.of, ctx}) })
 }
 
 func (r slowReader) CountStates(most int) (map[string]int64, error) {
 	r.of.counts.Add(1)
+	if r.of.stuck.Load() {
+		<-r.ctx.Done()
+		return nil, r.ctx.Err()
+	}
 	time.Sleep(100 * time.Millisecond)
 	return r.Reader.CountStates(most)
 }
@@ -109,6 +116,37 @@ func TestCountsAreShared(t *testing.T) {
 		time.Sleep(time.Minute)
 		if look(); s.counts.Load() != n+1 {
 			t.Error("in a minute it is not counted again")
+		}
+	})
+}
+
+// Where a count takes too long, viewers wait for it once, and it is not tried again at once; then it is.
+func TestCountsThatTakeTooLong(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &slow{Store: memstore.New()}
+		s.stuck.Store(true)
+		m := console.Of(console.Place{Name: "here"}, slips(t, s, nil))
+		var all sync.WaitGroup
+		look := func() {
+			began := time.Now()
+			err := m.Counts(t.Context(), "end")
+			if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took > 3*time.Second {
+				t.Errorf("after %v: %v", took, err)
+			}
+		}
+		for range 20 {
+			all.Go(look)
+		}
+		all.Wait()
+		look()
+		if n := s.counts.Load(); n > 2 { // somebody may begin when the first one gives up
+			t.Errorf("21 viewers had it counted %d times", n)
+		}
+		s.stuck.Store(false)
+		time.Sleep(time.Minute)
+		if err := m.Counts(t.Context(), "end"); err != nil {
+			t.Errorf("after a minute it is not counted again: %v", err)
 		}
 	})
 }

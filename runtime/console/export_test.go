@@ -13,6 +13,12 @@ func (h *Handler) ForgetRun(ctx context.Context, id string, before time.Time) (b
 	return h.forgetRun(ctx, id, before, time.Hour)
 }
 
+// Counts has the records of each state counted, at an end of the log.
+func (m *Machine) Counts(ctx context.Context, mark string) error {
+	_, err := m.counts(ctx, mark)
+	return err
+}
+
 // Paths lists the methods and addresses of a console.
 func Paths() (list []string) {
 	for _, r := range routes {

@@ -97,7 +97,7 @@ func Of[R any](p Place, m interface{ Core() *fsm.Machine[R] }) Machine {
 		return e.Descriptor.Named(a.operation, a.id, a.values, by)
 	}
 	c := Machine{
-		place: p, schema: e.Schema, auditing: new(sync.Mutex), acting: new(sync.Mutex), counting: new(counting), table: e.Table, now: e.Now,
+		place: p, schema: e.Schema, auditing: new(sync.Mutex), acting: new(sync.Mutex), counting: newCounting(), table: e.Table, now: e.Now,
 		load: func(row *driver.Row) error { _, err := e.Load(row); return err },
 		audit: func(ctx context.Context) iter.Seq2[audit.Finding, error] {
 			return audit.RunWith(ctx, core, audit.Options[R]{Apart: true})
