@@ -82,7 +82,9 @@ func (h *Handler) forgetRuns(ctx context.Context) error {
 }
 
 // stopOld stops a piece, unless somebody has gone on with its run.
-func (h *Handler) stopOld(ctx context.Context, piece *run.Piece, before time.Time, keep time.Duration, rest map[string]bool, left *int) error {
+func (h *Handler) stopOld(
+	ctx context.Context, piece *run.Piece, before time.Time, keep time.Duration, rest map[string]bool, left *int,
+) error {
 	rests, known := rest[piece.Run]
 	if !known {
 		list, err := piecesOf(ctx, h.o.Runs, piece.Run)

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -12,6 +13,7 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/console"
 	"github.com/fsmgen/fsmgen/runtime/console/run"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // leased has jobs by their workers: so many of each, which end a minute after each other, from the clock on.
@@ -92,6 +94,10 @@ func TestOwners(t *testing.T) {
 	}
 	if len(want) != 0 {
 		t.Errorf("%d owners have no link", len(want))
+	}
+	text := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(body, "")
+	if !strings.Contains(text, "Who has records in claimed, running, by the field owner,") {
+		t.Error("the page does not say in which states it looked")
 	}
 	if strings.Contains(body, "there are more") {
 		t.Error("the page says that there are more leases, and there are none")
@@ -182,5 +188,66 @@ func TestOwnersAreHidden(t *testing.T) {
 		if c.show["lease"] != console.Whole && strings.Contains(body, "05:0") {
 			t.Errorf("%s: %s", name, body)
 		}
+	}
+}
+
+// endless is a log that never ends in the time of a query.
+type endless struct{ driver.Store }
+
+type endlessTable struct{ driver.Table }
+
+type endlessReader struct {
+	driver.Reader
+	ctx   context.Context
+	asked *int
+}
+
+func (s endless) Table(schema *driver.Schema) (driver.Table, error) {
+	t, err := s.Store.Table(schema)
+	return endlessTable{t}, err
+}
+
+func (t endlessTable) View(ctx context.Context, f func(driver.Reader) error) error {
+	return t.Table.View(ctx, func(r driver.Reader) error { return f(endlessReader{r, ctx, new(int)}) })
+}
+
+func (r endlessReader) Newest(before driver.Cursor, limit int) ([]driver.Entry, error) {
+	list, err := r.Reader.Newest(before, limit)
+	if limit < 100 || len(list) == 0 {
+		return list, err
+	}
+	if *r.asked++; *r.asked > 1 {
+		return nil, context.DeadlineExceeded
+	}
+	for len(list) < limit { // of no record
+		list = append(list, driver.Entry{Event: driver.Event{ID: "?", Rev: 1}, Cursor: list[0].Cursor})
+	}
+	return list, err
+}
+
+// Where the time for a query is over, the page has the owners that were found by then, and says of which events they are.
+func TestOwnersOfALongLog(t *testing.T) {
+	t.Parallel()
+	store := endless{inMemory(t)}
+	if err := run.Migrate(t.Context(), store); err != nil {
+		t.Fatal(err)
+	}
+	runs, err := run.Open(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	drafted(t, runs, "r", 1)
+	start := run.StartInput{Inputs: fsm.MustJSON(`{}`), Reason: "why"}
+	if _, err := runs.Start(t.Context(), fsm.Ref{ID: "r-0"}, start, fsm.Call{RequestID: "2", Actor: "ann", Reason: "why"}); err != nil {
+		t.Fatal(err)
+	}
+	take := run.TakeInput{Lease: time.Now().Add(time.Hour)}
+	if _, err := runs.Take(t.Context(), fsm.Ref{ID: "r-0"}, take, fsm.Call{RequestID: "3", Actor: "console-1"}); err != nil {
+		t.Fatal(err)
+	}
+	h := handler(t, console.Options{Machines: []console.Machine{console.Of(console.Place{Name: "here"}, runs)}})
+	code, body := get(t, h, "/here/console_run/owners")
+	if got := rowsOf(body); code != http.StatusOK || len(got) != 1 || !strings.Contains(body, "These are of the newest 500 events") {
+		t.Errorf("%d, the page has %q", code, got)
 	}
 }
