@@ -55,7 +55,7 @@ func inTransaction(o *spec.Operation) []*spec.Operation {
 func entersUnlocked(o *spec.Operation, g *spec.Guard) bool {
 	in := states(g.Peers.In)
 	writes := !creates(o) && // the group of a creation is the one of what it sets
-		slices.ContainsFunc(fieldsOf(g.Peers.Same), func(f *spec.Field) bool { return operationWrites(o, f) })
+		slices.ContainsFunc(fieldsOf(g.Peers.Same), func(f *spec.Field) bool { return f.Stamped() || operationWrites(o, f) })
 	enters := slices.ContainsFunc(movesOf(o), func(mv move) bool {
 		return slices.Contains(in, mv.to) && (writes || mv.from == nil || !slices.Contains(in, mv.from))
 	})

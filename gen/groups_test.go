@@ -21,6 +21,7 @@ guards:
   room: {fewer: {than: 3, same: tenant, in: [running]}, error: full}
   calm: {fewer: {than: 5, same: queue, in: [running]}, error: busy}
   still: {fewer: {than: 2, same: tenant, in: [paused]}, error: noisy}
+  at_once: {fewer: {than: 2, same: updated_at, in: [running]}, error: busy}
   mine: {fewer: {than: 3, same: {tenant: actor}, in: [running]}, error: full}
   some_run: {some: {same: tenant, in: [running]}, error: nobody}
   some_here: {some: {same: tenant, in: [running, paused]}, error: nobody}
@@ -48,6 +49,7 @@ operations:
 		"one counts, and leaves":    {[]string{both, "stop: {from: running, to: waiting, require: [calm]}"}, "claim stop"},
 		"the group changes":         {[]string{"claim: {from: waiting, to: running, require: [room], set: {tenant: input}}"}, ""},
 		"another changes the group": {[]string{room, "hand: {from: running, to: same, set: {tenant: input}}"}, ""},
+		"a group of the moment":     {[]string{"claim: {from: waiting, to: running, require: [at_once]}"}, ""},
 		"before it is in":           {[]string{room, "hand: {from: waiting, to: same, set: {tenant: input}}"}, "claim"},
 		"the call tells the group":  {[]string{"claim: {from: waiting, to: running, require: [mine]}"}, ""},
 		"one of two is open":        {[]string{room, "hold: {from: waiting, to: paused, require: [still]}", "pause: {from: done, to: paused}"}, "claim"},

@@ -167,6 +167,9 @@ type Field struct {
 // Stored returns the word that is written into rows and events.
 func (f *Field) Stored() string { return stored(f.Name, f.Was) }
 
+// Stamped reports whether every step gives the field another value.
+func (f *Field) Stamped() bool { return f.Builtin && f.Name == "updated_at" }
+
 // FieldRef is a field named at a place.
 type FieldRef struct {
 	Pos   Pos
@@ -266,7 +269,7 @@ func (p *Peers) Passes(others, most int64) bool {
 func (p *Peers) LeftBy(o *Operation) bool {
 	in := func(s *State) bool { return slices.ContainsFunc(p.In, func(r StateRef) bool { return r.State == s }) }
 	writes := slices.ContainsFunc(p.Same, func(r FieldRef) bool {
-		return r.Field.Builtin && r.Field.Name == "updated_at" || o.Effects.Changes(r.Field) ||
+		return r.Field.Stamped() || o.Effects.Changes(r.Field) ||
 			slices.ContainsFunc(o.Choose, func(b *Branch) bool { return b.Effects.Changes(r.Field) })
 	})
 	return slices.ContainsFunc(o.Moves(), func(v Move) bool {

@@ -8,6 +8,28 @@ import (
 )
 
 // A guard whose group or limit the call or a field tells may let a second record in.
+// Every step takes a record to another group of updated_at, so a guard that asked for the group before tells nothing of it.
+func TestGroupOfTheMoment(t *testing.T) {
+	t.Parallel()
+	m := parse(t, `
+fsm: 1
+machine: ticket
+entity: Ticket
+otherwise: reject
+fields: {queue: string}
+states: {open: {}, taken: {terminal: true}}
+guards: {alone: {none: {same: [queue, updated_at], in: [taken]}, error: busy}}
+unique: {one: {fields: [queue, updated_at], in: [taken], error: busy}}
+operations:
+  submit: {creates: open, set: {queue: input}}
+  take: {from: open, to: taken, require: [alone]}
+`)
+	w := count.Explore(m, m.Unique[0].Fields, false)
+	if _, broken := w.Broken[m.Unique[0]]; !broken {
+		t.Error("two that are taken at one moment are not met")
+	}
+}
+
 func TestGroupOfTheCall(t *testing.T) {
 	t.Parallel()
 	for asks, carried := range map[string]bool{

@@ -36,7 +36,7 @@ func (k Key) String() string {
 
 // moved reports whether effects give a record another value of the key.
 func (k Key) moved(e *spec.Effects) bool {
-	return slices.ContainsFunc(k, func(r spec.FieldRef) bool { return e.Changes(r.Field) })
+	return slices.ContainsFunc(k, func(r spec.FieldRef) bool { return r.Field.Stamped() || e.Changes(r.Field) })
 }
 
 // counts reports whether a guard counts records that share the key, up to a number, whatever the
