@@ -14,8 +14,8 @@ import (
 
 // ErrUnlocked is what a read of many records gets in an atomic effect, where the effect's
 // call has not locked all of them. Two effects could else both decide on what the other is
-// about to change. A guard of the operation with `none` or `fewer` over the same group locks
-// it; a counter in one record, which the effect moves, needs no such read.
+// about to change. A guard of the operation with `none`, `fewer` or `some` over the same group
+// locks it; a counter in one record, which the effect moves, needs no such read.
 var ErrUnlocked = errors.New("the records that are read are not locked, so another transaction may change them before this one commits")
 
 // unskewed refuses to read many records in an atomic effect that has not locked them, or

@@ -145,7 +145,7 @@ func (m *Machine[R]) takeStep(ctx context.Context, tx driver.Tx, op *fsmimpl.Ope
 			if pq.Hold && (prev == nil || !slices.Contains(pq.States, prev.State)) {
 				continue // there is nothing to leave
 			}
-			if !pq.Sequence && op.MayAsk(true) {
+			if !pq.Sequence && !pq.Hold && op.MayAsk(true) { // others come into a group that is only held
 				locked = append(locked, inside.Group{Columns: pq.Columns, Values: pq.Values})
 			}
 			ask := tx.Peers

@@ -89,7 +89,7 @@ induction: when it passes, no record that only these operations wrote ever break
 | sets: ` + "`in`, `not in`, `covers`" + `, present, after ` + "`add`" + ` | exactly |
 | branches: exhaustive, shadowed, never true | exactly |
 | inputs that may be left out: whether a value finds one | exactly |
-| other records: ` + "`none`, `fewer`, `unique`" + ` | by FSM501 to FSM507; here they may go either way |
+| other records: ` + "`none`, `fewer`, `some`, `unique`" + ` | by FSM501 to FSM507; here they may go either way |
 
 *Exactly* means: a finding is never a false alarm about what the file states. It comes with a record that keeps everything the source
 state promises, and the operation makes of it one that breaks the target (the tests replay such records through the interpreter). When

@@ -155,13 +155,21 @@ var effectTests = []test{
 		}
 		out := d.register("p1", "a")
 		for name := range reads(d.Machine) {
-			for _, first := range []string{"nothing", "a guard", "a sequence", "a read"} {
+			for _, first := range []string{"nothing", "a guard", "a sequence", "a group that it may leave", "a read"} {
 				locks := first == "a guard"
 				for _, joined := range []bool{false, true} {
 					call := Bill(Meta{})
 					switch first {
 					case "a guard":
 						call.Peers = Shelve(Meta{}, "", "").Peers
+					case "a group that it may leave": // others come into it without a lock
+						call.Peers = func(*Parcel, string) []driver.PeerQuery {
+							q := driver.PeerQuery{Name: "lane", Hold: true, Columns: []string{"lane"}, Values: []any{"a"}}
+							for _, st := range Schema().States {
+								q.States = append(q.States, st.Stored)
+							}
+							return []driver.PeerQuery{q}
+						}
 					case "a sequence": // others leave the group without it
 						call.Peers = func(*Parcel, string) []driver.PeerQuery {
 							return []driver.PeerQuery{{Name: "number", Sequence: true, Columns: []string{"lane"}, Values: []any{"a"}}}
