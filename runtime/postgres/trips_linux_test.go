@@ -147,9 +147,9 @@ func TestEndOfACallEndsItsRollback(t *testing.T) {
 		_, tab := parcels(t, p.dsn())
 		p.silenceAt(word)
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		defer cancel()
 		begun := time.Now()
 		err := update(tab, ctx)
+		cancel()
 		if took := time.Since(begun); !errors.Is(err, mine) || !p.heard() || took > 10*time.Second {
 			t.Errorf("%q: %v after %s, heard %t; want it when the context has ended", word, err, took, p.heard())
 		}
