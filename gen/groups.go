@@ -73,8 +73,7 @@ type HeldGroup struct {
 // and has the lock already.
 func heldGroups(m *spec.Machine, o *spec.Operation) (list []HeldGroup) {
 	for _, g := range m.Guards {
-		required := slices.ContainsFunc(m.Operations, func(x *spec.Operation) bool { return slices.Contains(peerGuards(x), g) })
-		if g.Peers == nil || !g.Peers.Some || !required || !g.Peers.LeftBy(o) {
+		if g.Peers == nil || !g.Peers.Some || !g.Peers.LeftBy(o) || !required(m, g) {
 			continue
 		}
 		same := func(x *spec.Guard) bool { return sameFields(x.Peers.Same, g.Peers.Same) }
@@ -89,6 +88,11 @@ func heldGroups(m *spec.Machine, o *spec.Operation) (list []HeldGroup) {
 		list[i].States = distinct(append(list[i].States, states(g.Peers.In)...))
 	}
 	return list
+}
+
+// required reports whether an operation requires a guard.
+func required(m *spec.Machine, g *spec.Guard) bool {
+	return slices.ContainsFunc(m.Operations, func(o *spec.Operation) bool { return slices.Contains(peerGuards(o), g) })
 }
 
 // sameFields reports whether two groups are told by the same fields, in any order.

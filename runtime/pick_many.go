@@ -181,11 +181,13 @@ func (m *Machine[R]) round(ctx context.Context, batch []*pick[R]) {
 		if err != nil {
 			return err
 		}
+		now := m.now()
 		for _, j := range batch {
 			for _, s := range j.steps {
-				if m.over(j.q, s, m.now()) != nil { // it is found out which call is too late
+				if m.over(j.q, s, now) != nil { // it is found out which call is too late
 					return errOver
 				}
+				s.write.Within = m.lasts(j.q, s, now)
 			}
 		}
 		return tx.WriteMany(writesOf(steps)) // it may commit

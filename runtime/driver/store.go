@@ -286,6 +286,10 @@ type Write struct {
 	Event     Event      // a record-only event gets its N from the store, which sets it here too
 	Outbox    []Delivery // of this record and revision, with N counted from 0
 	Leave     bool       // remove the first outbox row of the revision that is left (its effect is of no more use)
+
+	// Within is how long WriteMany may take, where it is not 0. Then it is ErrMoved, and nothing is written. A store in which a
+	// write waits for nobody need not look at it.
+	Within time.Duration
 }
 
 // Delivery is one effect that waits for being performed.

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
@@ -27,7 +28,13 @@ func (x *txn) WriteMany(ws []*driver.Write) error {
 	if err != nil {
 		return err
 	}
-	if taken, err := x.take(ws); taken {
+	begun, within := time.Now(), time.Duration(0)
+	for _, w := range ws {
+		if within == 0 || w.Within > 0 && w.Within < within {
+			within = w.Within
+		}
+	}
+	if taken, err := x.take(ws, within); taken {
 		return err
 	}
 	for len(ws) > 0 {
@@ -42,7 +49,10 @@ func (x *txn) WriteMany(ws []*driver.Write) error {
 		}
 		ws = ws[n:]
 	}
-	return nil
+	if within > 0 && time.Since(begun) >= within {
+		x.err = driver.ErrMoved
+	}
+	return x.err
 }
 
 // writeSome makes writes that one statement can hold.

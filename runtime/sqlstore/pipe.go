@@ -7,6 +7,7 @@ import (
 	sqldriver "database/sql/driver"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
@@ -21,6 +22,7 @@ type pipe struct {
 	s     *session
 	ctx   context.Context // of the call
 	begun bool
+	at    time.Time // when BEGIN was sent
 	over  bool  // COMMIT was sent
 	lost  error // what came of it
 }
@@ -39,7 +41,9 @@ func (p *pipe) run(ctx context.Context, trip Trip) (int64, error) {
 	if p.over {
 		return 0, sql.ErrTxDone
 	}
-	trip.Begin, p.begun = !p.begun, true
+	if trip.Begin = !p.begun; trip.Begin {
+		p.begun, p.at = true, time.Now()
+	}
 	return p.s.byDriver(ctx, nil, trip)
 }
 
@@ -90,7 +94,7 @@ func (t *table) oncePiped(ctx context.Context, s *session, at *spot, how mode, f
 }
 
 // take moves records that the transaction has locked, and commits. It reports whether it does so.
-func (x *txn) take(ws []*driver.Write) (bool, error) {
+func (x *txn) take(ws []*driver.Write, within time.Duration) (bool, error) {
 	p, piped := x.q.(*pipe)
 	if !piped || !x.locked || len(ws) == 0 || len(ws) > maxMany || ws[0].Prev.Rev == 0 {
 		return false, nil
@@ -109,11 +113,15 @@ func (x *txn) take(ws []*driver.Write) (bool, error) {
 		return true, err
 	}
 	x.last, x.kept, x.ran = ws[0], nil, true
-	text, args := x.t.taking(x.behind(), ws)
+	if within > 0 { // the server counts from BEGIN: a statement may wait before its own time begins
+		within += time.Since(p.at)
+	}
+	text, args := x.t.taking(x.behind(), ws, within)
 	switch err := p.commit(text, args...); {
 	case err == nil:
 		x.changed = true
 		return true, nil
+
 	case strings.Contains(err.Error(), tooFew), x.t.dialect.failure(err) == failConstraint:
 		x.err = driver.ErrMoved // see writeSome
 		return true, x.err
@@ -122,5 +130,5 @@ func (x *txn) take(ws []*driver.Write) (bool, error) {
 	}
 }
 
-// tooFew is what the server quotes when a write with COMMIT has not written all.
-const tooFew = "fsm: a trigger keeps records from being moved; so many were moved: "
+// tooFew is what the server quotes when a write with COMMIT has not written all, or not in time.
+const tooFew = "fsm: a trigger keeps records from being moved, or they are moved too late; so many were moved: "

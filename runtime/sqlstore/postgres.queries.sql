@@ -34,13 +34,14 @@ WITH {moved}
 {move_event}
 
 -- write: take
--- Moves records that the transaction has locked, with COMMIT behind it in the same trip: one that is not moved fails it. The text
--- that fails is no constant, which the planner would look at.
+-- Moves records that the transaction has locked, with COMMIT behind it in the same trip. It fails where one is not moved, or where it
+-- has waited until a lease is over. The text that fails is no constant, which the planner would look at.
 WITH {moved},
 e AS (
 	{move_event}
 )
-SELECT CASE WHEN count(*) = {ALL} THEN true ELSE concat({TOO_FEW}, count(*))::boolean END FROM e
+SELECT CASE WHEN count(*) = {ALL} AND coalesce(clock_timestamp() - transaction_timestamp() < {WITHIN}::bigint * interval '1 microsecond', true)
+	THEN true ELSE concat({TOO_FEW}, count(*))::boolean END FROM e
 
 -- part: moved
 i AS {WRITES},

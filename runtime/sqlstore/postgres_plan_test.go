@@ -58,7 +58,7 @@ func TestPlansOfBatches(t *testing.T) {
 		}
 		text, args := tab.writing(false, writes...)
 		if name == "takes" {
-			text, args = tab.taking(true, writes)
+			text, args = tab.taking(true, writes, time.Minute)
 		}
 		_, err = conn.ExecContext(t.Context(), "PREPARE "+name+" AS "+text)
 		if err != nil {

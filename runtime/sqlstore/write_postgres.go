@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
@@ -41,10 +42,10 @@ func (t *table) postgresWrites() *writeTexts {
 // batch, it sets the columns that each write says.
 func (t *table) moveText(o *driver.OperationInfo, many, take bool) *writeText {
 	cells := slices.Concat([]cell{idCell, revCell, updatedCell, wasCell}, stepCells(false))
-	made := map[string]string{"WRITES": "{one}", "ALL": "1"}
+	made := map[string]string{"WRITES": "{one}", "ALL": "1", "WITHIN": "{LAST}"}
 	switch {
 	case many && take:
-		made["WRITES"], made["ALL"] = "{many}", "{LAST}::bigint"
+		made["WRITES"], made["ALL"], made["WITHIN"] = "{many}", "{LAST}::bigint", "{NEXT}"
 	case many:
 		made["WRITES"] = "{many_unlocked}"
 	}
@@ -160,6 +161,7 @@ func (t *table) finishText(name string, cells []cell, made map[string]string) *w
 	lists := map[string]string{
 		"CELLS": strings.Join(params, ", "), "ARRAYS": strings.Join(arrays, ", "), "NAMES": strings.Join(names, ", "),
 		"LAST":  "$" + strconv.Itoa(len(cells)+2),
+		"NEXT":  "$" + strconv.Itoa(len(cells)+3),
 		"STATE": "", "SETS": "", "ASKS": "", "LEAVES": "", "FREE": "", "TOO_FEW": literal(tooFew),
 	}
 	maps.Copy(lists, made)
@@ -195,14 +197,19 @@ func (t *table) writing(after any, writes ...*driver.Write) (string, []any) {
 	return x.text, x.args(t, writes[0], after)
 }
 
-// taking is writing of moves of records that the transaction has locked. The statement fails unless it makes all of them.
-func (t *table) taking(after any, writes []*driver.Write) (string, []any) {
+// taking is writing of moves of records that the transaction has locked. The statement fails unless it makes all of them, and
+// in time, where there is one.
+func (t *table) taking(after any, writes []*driver.Write, within time.Duration) (string, []any) {
+	var least any
+	if within > 0 {
+		least = within.Microseconds()
+	}
 	if len(writes) > 1 {
 		x := t.writes.takeMany()
-		return x.text, x.batch(after, writes)
+		return x.text, append(x.batch(after, writes), least)
 	}
 	x := t.writes.take()
-	return x.text, x.args(t, writes[0], after)
+	return x.text, append(x.args(t, writes[0], after), least)
 }
 
 // batch returns the arguments for several.

@@ -236,8 +236,8 @@ FROM w AS i WHERE true
 RETURNING "id";
 
 -- name: take
--- Moves records that the transaction has locked, with COMMIT behind it in the same trip: one that is not moved fails it. The text
--- that fails is no constant, which the planner would look at.
+-- Moves records that the transaction has locked, with COMMIT behind it in the same trip. It fails where one is not moved, or where it
+-- has waited until a lease is over. The text that fails is no constant, which the planner would look at.
 WITH /* lifecycle: take */ i AS (SELECT $2::text AS "id", $3::bigint AS "rev", $4::timestamptz AS "updated_at", $5::bigint AS "was", $6::text AS "operation", $7::text AS "name", $8::text AS "from_state", $9::text AS "to_state", $10::timestamptz AS "occurred_at", $11::text AS "actor", $12::text AS "reason", $13::text AS "request_id", $14::bigint AS "request_n", $15::text AS "fingerprint", $16::json AS "labels", $17::json AS "inputs", $18::json AS "changes", $19::json AS "image", $20::bigint AS "version", $21::text AS "cause", $22::text AS "guard", $23::bigint AS "checksum", $24::bigint AS "changed", $25::text AS "v_dedupe_key", $26::json AS "v_payload", $27::text AS "v_owner", $28::timestamptz AS "v_lease", $29::json AS "v_result", $30::json AS "v_error", $31::timestamptz AS "v_queued_at", $32::bigint AS "v_attempt"),
 w AS (
 	UPDATE "lifecycle" AS r SET "rev" = r."rev" + 1, "updated_at" = i."updated_at", "state" = i."to_state", "dedupe_key" = CASE WHEN i."changed" & 1 <> 0 THEN i."v_dedupe_key" ELSE r."dedupe_key" END, "payload" = CASE WHEN i."changed" & 2 <> 0 THEN i."v_payload" ELSE r."payload" END, "owner" = CASE WHEN i."changed" & 4 <> 0 THEN i."v_owner" ELSE r."owner" END, "lease" = CASE WHEN i."changed" & 8 <> 0 THEN i."v_lease" ELSE r."lease" END, "result" = CASE WHEN i."changed" & 16 <> 0 THEN i."v_result" ELSE r."result" END, "error" = CASE WHEN i."changed" & 32 <> 0 THEN i."v_error" ELSE r."error" END, "queued_at" = CASE WHEN i."changed" & 64 <> 0 THEN i."v_queued_at" ELSE r."queued_at" END, "attempt" = CASE WHEN i."changed" & 128 <> 0 THEN i."v_attempt" ELSE r."attempt" END, "_open" = i."to_state" IN ('queued', 'claimed', 'running', 'stalled'), "_in_queued_or_stalled" = i."to_state" IN ('queued', 'stalled'), "_in_claimed_or_running" = i."to_state" IN ('claimed', 'running'), "_minute_lease" = date_trunc('minute', CASE WHEN i."changed" & 8 <> 0 THEN i."v_lease" ELSE r."lease" END),
@@ -257,11 +257,12 @@ SELECT i."id", i."rev" + 1, 0, i."operation", i."name", i."from_state", i."to_st
 FROM w AS i WHERE true
 RETURNING "id"
 )
-SELECT CASE WHEN count(*) = 1 THEN true ELSE concat('fsm: a trigger keeps records from being moved; so many were moved: ', count(*))::boolean END FROM e;
+SELECT CASE WHEN count(*) = 1 AND coalesce(clock_timestamp() - transaction_timestamp() < $33::bigint * interval '1 microsecond', true)
+	THEN true ELSE concat('fsm: a trigger keeps records from being moved, or they are moved too late; so many were moved: ', count(*))::boolean END FROM e;
 
 -- name: take_many
--- Moves records that the transaction has locked, with COMMIT behind it in the same trip: one that is not moved fails it. The text
--- that fails is no constant, which the planner would look at.
+-- Moves records that the transaction has locked, with COMMIT behind it in the same trip. It fails where one is not moved, or where it
+-- has waited until a lease is over. The text that fails is no constant, which the planner would look at.
 WITH /* lifecycle: take_many */ i AS (SELECT * FROM unnest($2::text::text[], $3::text::bigint[], $4::text::timestamptz[], $5::text::bigint[], $6::text::text[], $7::text::text[], $8::text::text[], $9::text::text[], $10::text::timestamptz[], $11::text::text[], $12::text::text[], $13::text::text[], $14::text::bigint[], $15::text::text[], $16::text::json[], $17::text::json[], $18::text::json[], $19::text::json[], $20::text::bigint[], $21::text::text[], $22::text::text[], $23::text::bigint[], $24::text::bigint[], $25::text::text[], $26::text::json[], $27::text::text[], $28::text::timestamptz[], $29::text::json[], $30::text::json[], $31::text::timestamptz[], $32::text::bigint[]) AS i("id", "rev", "updated_at", "was", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "checksum", "changed", "v_dedupe_key", "v_payload", "v_owner", "v_lease", "v_result", "v_error", "v_queued_at", "v_attempt") LIMIT $33::bigint),
 w AS (
 	UPDATE "lifecycle" AS r SET "rev" = r."rev" + 1, "updated_at" = i."updated_at", "state" = i."to_state", "dedupe_key" = CASE WHEN i."changed" & 1 <> 0 THEN i."v_dedupe_key" ELSE r."dedupe_key" END, "payload" = CASE WHEN i."changed" & 2 <> 0 THEN i."v_payload" ELSE r."payload" END, "owner" = CASE WHEN i."changed" & 4 <> 0 THEN i."v_owner" ELSE r."owner" END, "lease" = CASE WHEN i."changed" & 8 <> 0 THEN i."v_lease" ELSE r."lease" END, "result" = CASE WHEN i."changed" & 16 <> 0 THEN i."v_result" ELSE r."result" END, "error" = CASE WHEN i."changed" & 32 <> 0 THEN i."v_error" ELSE r."error" END, "queued_at" = CASE WHEN i."changed" & 64 <> 0 THEN i."v_queued_at" ELSE r."queued_at" END, "attempt" = CASE WHEN i."changed" & 128 <> 0 THEN i."v_attempt" ELSE r."attempt" END, "_open" = i."to_state" IN ('queued', 'claimed', 'running', 'stalled'), "_in_queued_or_stalled" = i."to_state" IN ('queued', 'stalled'), "_in_claimed_or_running" = i."to_state" IN ('claimed', 'running'), "_minute_lease" = date_trunc('minute', CASE WHEN i."changed" & 8 <> 0 THEN i."v_lease" ELSE r."lease" END),
@@ -281,7 +282,8 @@ SELECT i."id", i."rev" + 1, 0, i."operation", i."name", i."from_state", i."to_st
 FROM w AS i WHERE true
 RETURNING "id"
 )
-SELECT CASE WHEN count(*) = $33::bigint THEN true ELSE concat('fsm: a trigger keeps records from being moved; so many were moved: ', count(*))::boolean END FROM e;
+SELECT CASE WHEN count(*) = $33::bigint AND coalesce(clock_timestamp() - transaction_timestamp() < $34::bigint * interval '1 microsecond', true)
+	THEN true ELSE concat('fsm: a trigger keeps records from being moved, or they are moved too late; so many were moved: ', count(*))::boolean END FROM e;
 
 -- name: record
 -- Appends an event that moves nothing; its number n was asked for before, under the row's lock.
