@@ -23,8 +23,8 @@ type pipe struct {
 	ctx   context.Context // of the call
 	begun bool
 	at    time.Time // when BEGIN was sent
-	over  bool  // COMMIT was sent
-	lost  error // what came of it
+	over  bool      // COMMIT was sent
+	lost  error     // what came of it
 }
 
 func (p *pipe) exec(ctx context.Context, text string, args ...any) (sql.Result, error) {
