@@ -56,7 +56,7 @@ func (s search) play(x tried, beside []interp.Record, trigger string) (played, b
 // playTo is play for a call whose effect may give up.
 func (s search) playTo(x tried, beside []interp.Record, trigger string, gives ending) (played, bool) {
 	m, given := s.m, beside != nil
-	if more, bad := s.company(x, beside); bad { // whoever is there makes no difference
+	if more, bad := s.company(x, beside); bad { // the company makes no difference
 		given = true
 	} else if len(more) > 0 {
 		if trigger != "" && slices.ContainsFunc(more, func(r interp.Record) bool { return s.due(r, x.call.At) || s.starts(r.State) }) {

@@ -79,7 +79,8 @@ const (
 // unless returns the statement that refuses a row, where a condition holds. The message begins with the record's id.
 func (s *schemaText) unless(condition, state, message, row string) []string {
 	message = strings.ReplaceAll(strings.ReplaceAll(message, "%", "%%"), "'", "''")
-	return ifThen(condition, fmt.Sprintf("RAISE EXCEPTION 'fsm: %s: %%%s', quote_literal(%s.\"id\") USING ERRCODE = '%s';", s.m.Name, message, row, state))
+	return ifThen(condition, fmt.Sprintf("RAISE EXCEPTION 'fsm: %s: %%%s', quote_literal(%s.\"id\") USING ERRCODE = '%s';",
+		s.m.Name, message, row, state))
 }
 
 func ifThen(condition, then string) []string {
@@ -143,8 +144,9 @@ func (s *schemaText) postgresKept() (list []string) {
 		}
 	}
 	for _, f := range s.m.Kept() {
-		list = append(list, ifThen("NOT "+s.fact(f, "NEW."), fmt.Sprintf("RAISE EXCEPTION 'fsm: %s: %%: a step keeps %%', quote_literal(OLD.\"id\"), %s USING ERRCODE = '%s';",
-			s.m.Name, quoteText(f.Text), stateField))...)
+		list = append(list, ifThen("NOT "+s.fact(f, "NEW."),
+			fmt.Sprintf("RAISE EXCEPTION 'fsm: %s: %%: a step keeps %%', quote_literal(OLD.\"id\"), %s USING ERRCODE = '%s';",
+				s.m.Name, quoteText(f.Text), stateField))...)
 	}
 	return list
 }

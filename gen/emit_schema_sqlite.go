@@ -63,7 +63,10 @@ func (s *schemaText) sqliteWords() sqlWords {
 
 // refuse returns the statement that refuses where all conditions hold.
 func (s *schemaText) refuse(message string, where ...string) []string {
-	return []string{"SELECT RAISE(ABORT, " + quoteText("fsm: "+s.m.Name+": "+message) + ")", "WHERE " + strings.Join(where, "\n      AND ") + ";"}
+	return []string{
+		"SELECT RAISE(ABORT, " + quoteText("fsm: "+s.m.Name+": "+message) + ")",
+		"WHERE " + strings.Join(where, "\n      AND ") + ";",
+	}
 }
 
 // parked is the condition that a pick has parked a row, and shownAgain shows it to all of them.
@@ -141,7 +144,8 @@ func (s *schemaText) sqliteMoves() (list []string) {
 		case len(next) == 0:
 			list = append(list, s.refuse("no operation leaves the state "+st.Name, here)...)
 		default:
-			list = append(list, s.refuse("the state "+st.Name+" leads to "+stateNameList(next)+" only", here, `NEW."state" NOT IN (`+stateWords(next)+")")...)
+			list = append(list, s.refuse("the state "+st.Name+" leads to "+stateNameList(next)+" only",
+				here, `NEW."state" NOT IN (`+stateWords(next)+")")...)
 		}
 	}
 	return list
@@ -161,11 +165,13 @@ func (s *schemaText) sqliteKept() (list []string) {
 			message, where := s.lost(f, "", "")
 			add(message, where)
 		case f.Type.Kind == spec.KindSet && !s.m.Removes(f): // else any member may go
-			message, where := s.lost(f, fmt.Sprintf("EXISTS (SELECT value FROM json_each(OLD.%[1]s) EXCEPT SELECT value FROM json_each(NEW.%[1]s))", col), "NEW."+col)
+			lacks := fmt.Sprintf("EXISTS (SELECT value FROM json_each(OLD.%[1]s) EXCEPT SELECT value FROM json_each(NEW.%[1]s))", col)
+			message, where := s.lost(f, lacks, "NEW."+col)
 			add(message, s.another(f), where)
 		}
 		add(f.Name+" is changed by "+operationList(ops)+" only", s.another(f),
-			"NOT EXISTS (SELECT 1 FROM "+s.table("_events")+` AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN (`+operationWordList(ops)+"))")
+			"NOT EXISTS (SELECT 1 FROM "+s.table("_events")+` AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0`+
+				` AND "operation" IN (`+operationWordList(ops)+"))")
 	}
 	for _, f := range s.m.Kept() {
 		add("a step keeps "+f.Text, "NOT "+s.fact(f, "NEW."))
@@ -202,7 +208,10 @@ func (s *schemaText) sqliteSets() []string {
 	if len(insert) == 0 { // then no rule looks into one
 		return nil
 	}
-	return s.lines("sets", sqlWords{"OF_INSERT": func() []string { return append(insert, rules...) }, "OF_UPDATE": func() []string { return append(update, rules...) }})
+	return s.lines("sets", sqlWords{
+		"OF_INSERT": func() []string { return append(insert, rules...) },
+		"OF_UPDATE": func() []string { return append(update, rules...) },
+	})
 }
 
 // another returns the condition that an update changes a field.

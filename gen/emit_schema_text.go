@@ -160,7 +160,8 @@ func (s *schemaText) shared() sqlWords {
 	return sqlWords{
 		"MACHINE": said(s.m.Name), "LEVEL": said(s.enforce), "HASH": said(s.m.Hash), "VERSION": said(fmt.Sprint(s.m.Version)),
 		"HEAD": s.written(func() {
-			s.comment(fmt.Sprintf("Machine %s, version %d: the records of %s, their event log, outbox and groups.", s.m.Name, s.m.Version, s.m.Entity))
+			s.comment(fmt.Sprintf("Machine %s, version %d: the records of %s, their event log, outbox and groups.",
+				s.m.Name, s.m.Version, s.m.Entity))
 			s.comment(s.m.Doc)
 		}),
 		"RECORDS": s.written(func() {

@@ -19,8 +19,8 @@ func (m *Machine[R]) over(q *request[R], s *step[R], now time.Time) (err error) 
 		if err == nil && !due.After(now) {
 			r := m.refusal(ErrInvalidInput, q.op, "", "")
 			r.Name = m.schema.Columns[column].Name
-			r.Message = fmt.Sprintf("%s went by while the call was made, so that %s would take back at once what was picked; call again with a later one",
-				due.Format(time.RFC3339Nano), op)
+			r.Message = fmt.Sprintf("%s went by while the call was made, so that %s would take back at once what was picked; "+
+				"call again with a later one", due.Format(time.RFC3339Nano), op)
 			err = r
 		}
 	})
