@@ -135,7 +135,6 @@ func (s search) view(o *spec.Operation) *view {
 	}
 	v, read, changed := &view{facts: allFacts(o)}, map[*spec.Field]bool{}, map[*spec.Field]bool{}
 	if o.Next != nil {
-		v.facts = append(slices.Clip(v.facts), o.Next.Where...)
 		for _, k := range o.Next.Order {
 			read[k.Field] = true
 		}

@@ -163,7 +163,7 @@ func callFact(m *spec.Machine, o *spec.Operation) CallFact {
 	if o.DedupeBy != nil {
 		f.Dedupe = dedupeRule(o)
 	}
-	if o.Next == nil {
+	if o.Next == nil && o.Each == nil {
 		return f
 	}
 	var list []asked

@@ -60,6 +60,9 @@ func (s *store) operation(g *jen.Group, o *spec.Operation) error {
 	if o.DedupeBy != nil {
 		pair("Dedupe", jen.Lit(dedupeRule(o)))
 	}
+	if o.Each != nil {
+		pair("Each", jen.Lit(int(o.Each.Most)))
+	}
 	if o.Next != nil {
 		pair("Picks", jen.True())
 		if order := pickOrder(o); len(order) > 0 {
@@ -237,7 +240,7 @@ func (s *store) call(f *jen.File, o *spec.Operation) error {
 		}
 		pair("Dedupe", raw("[]any{%s}", strings.Join(values, ", ")))
 	}
-	if o.Next != nil {
+	if o.Next != nil || o.Each != nil {
 		s.narrow(o, pair)
 	}
 	fields = append(fields, jen.Line())
@@ -425,7 +428,7 @@ func fieldsOf(refs []spec.FieldRef) []*spec.Field {
 	return fields
 }
 
-// narrow adds which records `next` may pick. What a store can compare goes into
+// narrow adds which records `next` may pick, or `each` take. What a store can compare goes into
 // Where; when something is left, Fits decides it.
 func (s *store) narrow(o *spec.Operation, pair func(string, jen.Code)) {
 	list, complete := asks(o)
@@ -441,11 +444,11 @@ func (s *store) narrow(o *spec.Operation, pair func(string, jen.Code)) {
 		return
 	}
 	now := "_"
-	if lookAtNow(spec.Leaves(o.Next.Where)) {
+	if lookAtNow(spec.Leaves(o.Chosen())) {
 		now = "now"
 	}
 	pair("Fits", jen.Func().Params(raw("j *%s, %s time.Time", s.n.Record, now)).Bool().Block(
-		jen.Return(raw(scope{n: s.n, caller: "c.Actor"}.facts(o.Next.Where).String())),
+		jen.Return(raw(scope{n: s.n, caller: "c.Actor"}.facts(o.Chosen()).String())),
 	))
 }
 

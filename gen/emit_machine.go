@@ -200,8 +200,22 @@ func (s *store) methods(f *jen.File, o *spec.Operation) {
 		method(fmt.Sprintf("%s is %s for the %s that the caller names.", c.Of, c.Method, s.n.Record),
 			c.Of, one, []jen.Code{raw("at fsm.Target"), taken}, jen.Return(raw("m.core.Apply(ctx, at, %s)", call)))
 	default:
+		if o.Each != nil {
+			method(fmt.Sprintf("%s is %s for each %s%s, in one transaction: all or none. "+
+				"Without one it returns fsm.ErrNothingToDo, with more than %d fsm.ErrTooMany.", c.Each, c.Method, s.n.Record, eachText(o), o.Each.Most),
+				c.Each, many, []jen.Code{taken}, jen.Return(raw("m.core.Each(ctx, %s)", call)))
+		}
 		method(fmt.Sprintf("%s %s.", c.Method, operationMove(s.m, o)), c.Method, one, []jen.Code{raw("at fsm.Target"), taken}, jen.Return(raw("m.core.Apply(ctx, at, %s)", call)))
 	}
+}
+
+// eachText says which records a call on each takes.
+func eachText(o *spec.Operation) string {
+	text := " in " + list(stateNames(states(o.From)), "or")
+	if len(o.Each.Where) > 0 {
+		text += " with " + list(spec.FactTexts(o.Each.Where), "and")
+	}
+	return text
 }
 
 // pickText says which record a pick takes: where, and in which order.

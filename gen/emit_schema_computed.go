@@ -76,7 +76,7 @@ func (s *schemaText) computed() []computedColumn {
 		among(u.states)
 	}
 	for _, o := range s.m.Operations {
-		if o.Next != nil {
+		if o.Next != nil || o.Each != nil {
 			among(refStates(o.From))
 		}
 	}
@@ -113,6 +113,10 @@ func (s *schemaText) listing() {
 		if from := refStates(o.From); o.Next != nil && !s.allStates(from) && !slices.ContainsFunc(lookups(s.m), ordered) {
 			s.line("-- %s picks by id", o.Name)
 			s.line("CREATE INDEX IF NOT EXISTS %s ON %s (\"id\")%s;", s.object("next", o.Name), t, s.partial(from))
+		}
+		if from := refStates(o.From); o.Each != nil && len(givenBy(o)) == 0 && !s.allStates(from) {
+			s.line("-- the records that one call of %s takes", o.Name)
+			s.line("CREATE INDEX IF NOT EXISTS %s ON %s (\"id\")%s;", s.object("each", o.Name), t, s.partial(from))
 		}
 	}
 }

@@ -137,15 +137,22 @@ func lookups(m *spec.Machine) []lookup {
 					states: from, present: []*spec.Field{t.After}, due: true, by: t.By, byID: true})
 			}
 		}
-		if o.Next != nil {
-			l := lookup{why: "the order in which " + o.Name + " picks", name: []string{"next", o.Name},
-				fields: givenBy(o), order: pickOrder(o), states: from, byID: true}
+		present := func() (fields []*spec.Field) {
 			list, _ := asks(o)
 			for _, a := range list {
 				if a.op != spec.Absent { // what is absent fits no comparison
-					l.present = append(l.present, a.field)
+					fields = append(fields, a.field)
 				}
 			}
+			return fields
+		}
+		if o.Each != nil && len(givenBy(o)) > 0 { // else the index of the states serves
+			all = append(all, lookup{why: "the records that one call of " + o.Name + " takes", name: []string{"each", o.Name},
+				fields: givenBy(o), states: from, present: present(), byID: true})
+		}
+		if o.Next != nil {
+			l := lookup{why: "the order in which " + o.Name + " picks", name: []string{"next", o.Name},
+				fields: givenBy(o), order: pickOrder(o), states: from, present: present(), byID: true}
 			l.parking = parkingOf(m, o)
 			if len(l.fields)+len(l.order) > 0 || l.parking != nil { // else it picks by id: the index of the states serves
 				all = append(all, l)

@@ -150,7 +150,7 @@ func (e *engineEmitter) probes() {
 func (e *engineEmitter) ways(o *spec.Operation) {
 	c, given := e.n.op(o), e.given(o)
 	handles := e.held.any() && o.By == spec.ByCaller
-	if o.Next == nil && !handles {
+	if o.Next == nil && o.Each == nil && !handles {
 		return
 	}
 	e.line("%q: {", o.Name)
@@ -161,6 +161,11 @@ func (e *engineEmitter) ways(o *spec.Operation) {
 		e.line("}")
 		e.line("out, err := m.%s(ctx, %s)", c.Method, given)
 		e.line("return []%s{out}, err", e.n.outcome())
+		e.line("},")
+	}
+	if o.Each != nil {
+		e.line("Pick: func(ctx context.Context, _ int, c fsmcases.Call) ([]%s, error) {", e.n.outcome())
+		e.line("return m.%s(ctx, %s)", c.Each, given)
 		e.line("},")
 	}
 	if handles {

@@ -17,10 +17,7 @@ func allEffects(o *spec.Operation) []*spec.Effects {
 
 // allFacts lists the facts that an operation looks at, those of an `any` one by one.
 func allFacts(o *spec.Operation) []*spec.Fact {
-	if o.Next != nil {
-		return slices.Concat(ownFacts(o), o.Next.Where) // which holds no `any`
-	}
-	return ownFacts(o)
+	return slices.Concat(ownFacts(o), o.Chosen()) // which holds no `any`
 }
 
 // ownFacts are those of its guards and branches, at which its pure form looks.

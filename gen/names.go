@@ -45,6 +45,7 @@ type opNames struct {
 	Peers  string // CompletePeers; empty when the operation needs to know nothing of other records
 	N      string // ClaimNextN, of an operation with next
 	Of     string // ClaimNextOf, of an operation with next
+	Each   string // CancelEach, of an operation with each
 	Call   string // completeCall: makes the engine's call
 	Desc   string // opComplete: the descriptor
 	Source string // StallSource, of a triggered operation with inputs
@@ -147,6 +148,7 @@ func newOpNames(o *spec.Operation) *opNames {
 		Method: spec.MethodName(o.Name),
 		N:      name + "N",
 		Of:     name + "Of",
+		Each:   name + "Each",
 		Call:   lowerFirst(name) + "Call",
 		Desc:   "op" + name,
 		Source: name + "Source",

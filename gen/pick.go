@@ -17,7 +17,8 @@ type asked struct {
 }
 
 // asks returns what `next` asks the store for: the facts of its `where`, and of
-// the guards that refuse what is picked without them. complete is false when the
+// the guards that refuse what is picked without them. `each` asks for the facts of its
+// `where` alone, for a guard that refuses a record is to refuse the call. complete is false when the
 // store does not decide all facts of `where`. What it decides by the time at which it
 // looks is decided once more at the time of the call: that is later.
 //
@@ -27,13 +28,13 @@ func asks(o *spec.Operation) (list []asked, complete bool) {
 	order, given := pickOrder(o), givenBy(o)
 	complete = true
 	for _, a := range decidable(o) {
-		if a.served(order, func(f *spec.Field) bool { return slices.Contains(given, f) }) {
+		if o.Each != nil || a.served(order, func(f *spec.Field) bool { return slices.Contains(given, f) }) {
 			list = append(list, a.asked)
 		} else if a.where {
 			complete = false
 		}
 	}
-	for _, f := range o.Next.Where {
+	for _, f := range o.Chosen() {
 		if a, ok := askable(f); !ok || a.now {
 			complete = false
 		}
@@ -49,12 +50,12 @@ type candidate struct {
 
 // decidable returns the facts of `where` and of the guards that a store could decide.
 func decidable(o *spec.Operation) (list []candidate) {
-	for _, f := range o.Next.Where {
+	for _, f := range o.Chosen() {
 		if a, ok := askable(f); ok {
 			list = append(list, candidate{a, true})
 		}
 	}
-	if o.OnRefusalRecordOnly {
+	if o.OnRefusalRecordOnly || o.Next == nil {
 		return list
 	}
 	for _, r := range o.Require {
@@ -107,12 +108,12 @@ var mirrored = map[spec.FactOp]spec.FactOp{
 	spec.Eq: spec.Eq, spec.Ne: spec.Ne, spec.Lt: spec.Gt, spec.Le: spec.Ge, spec.Gt: spec.Lt, spec.Ge: spec.Le,
 }
 
-// givenBy returns the fields that have one value in all records `next` asks for, or
+// givenBy returns the fields that have one value in all records that are asked for, or
 // are a key of its order and have none in any.
 func givenBy(o *spec.Operation) []*spec.Field {
 	var fields []*spec.Field
 	for _, a := range decidable(o) {
-		ordered := slices.ContainsFunc(o.Next.Order, func(x spec.Order) bool { return x.Field == a.field })
+		ordered := o.Next != nil && slices.ContainsFunc(o.Next.Order, func(x spec.Order) bool { return x.Field == a.field })
 		if (a.op == spec.Eq && !a.now || a.op == spec.Absent && ordered) && !slices.Contains(fields, a.field) {
 			fields = append(fields, a.field)
 		}
@@ -123,6 +124,9 @@ func givenBy(o *spec.Operation) []*spec.Field {
 // pickOrder is the order in which `next` picks, without the fields that have one
 // value in all records it asks for.
 func pickOrder(o *spec.Operation) []spec.Order {
+	if o.Next == nil {
+		return nil
+	}
 	given := givenBy(o)
 	return slices.DeleteFunc(slices.Clone(o.Next.Order), func(x spec.Order) bool { return slices.Contains(given, x.Field) })
 }

@@ -167,6 +167,7 @@ type astOperation struct {
 	event        word
 	dedupeBy     list
 	next         *astNext
+	each         *astEach
 	triggers     []*astTrigger
 	asks         []*astEffect
 	then         word
@@ -250,6 +251,12 @@ type astNext struct {
 	pos   Pos
 	where []*astFact
 	order list
+}
+
+type astEach struct {
+	pos   Pos
+	where []*astFact
+	most  int64
 }
 
 type astTrigger struct {

@@ -82,9 +82,7 @@ func newFlow(o *Operation, b *Branch, passed []*Fact) *flow {
 	for _, r := range o.Require {
 		w.facts(r.When, 0, false)
 	}
-	if o.Next != nil {
-		w.facts(o.Next.Where, 0, false)
-	}
+	w.facts(o.Chosen(), 0, false)
 	changed := w.effects(&o.Effects, 1)
 	w.facts(b.When, 1, false)
 	w.facts(passed, 1, true)

@@ -103,7 +103,7 @@ func writeLengths(n *node, path []string) {
 // nothing; * is a name of the author's.
 var folded = [][]string{
 	{"invariant"}, {"states", "*", "invariant"}, {"guards", "*", "when"}, {"steps", "when"},
-	{"operations", "*", "choose", "when"}, {"operations", "*", "next", "where"}, {"operations", "*", "trigger"},
+	{"operations", "*", "choose", "when"}, {"operations", "*", "next", "where"}, {"operations", "*", "each", "where"}, {"operations", "*", "trigger"},
 	{"operations", "*", "set", "*"}, {"operations", "*", "add", "*"},
 	{"operations", "*", "choose", "set", "*"}, {"operations", "*", "choose", "add", "*"},
 	{"fields", "*"}, {"fields", "*", "type"}, {"operations", "*", "input", "*"}, {"operations", "*", "input", "*", "type"},

@@ -293,6 +293,9 @@ func operationText(o *Operation) string {
 		}
 		put("]")
 	}
+	if o.Each != nil {
+		put(" each where=%s most=%d", factSet(o.Each.Where), o.Each.Most)
+	}
 	put(" trigger=%s", nameSet(o.Triggers, func(t Trigger) string {
 		if t.Startup {
 			return "startup"

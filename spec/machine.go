@@ -332,6 +332,7 @@ type Operation struct {
 	EventWas            string
 	DedupeBy            *Dedupe
 	Next                *Next
+	Each                *Each
 	Triggers            []Trigger
 	Asks                []*Effect     // of each step, see Asked
 	Places              []*Place      // what its steps may enter or leave, with effects
@@ -502,6 +503,24 @@ type Next struct {
 	Pos   Pos
 	Where []*Fact
 	Order []Order
+}
+
+// Each lets a call take the step with every record that the store finds.
+type Each struct {
+	Pos   Pos
+	Where []*Fact // of the record that is stored
+	Most  int64   // more records than so many refuse the call
+}
+
+// Chosen are the facts by which the store chooses records: those of `next`, or of `each`.
+func (o *Operation) Chosen() []*Fact {
+	switch {
+	case o.Next != nil:
+		return o.Next.Where
+	case o.Each != nil:
+		return o.Each.Where
+	}
+	return nil
 }
 
 // Order is one key of an order.

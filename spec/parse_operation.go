@@ -1,10 +1,14 @@
 package spec
 
-import "strings"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
 
 var operationKeys = []string{
 	"doc", "by", "creates", "from", "to", "choose", "input", "require", "on_refusal", "record_only_in", "set", "clear", "increment", "add", "reset", "decrement", "remove",
-	"event", "dedupe_by", "next", "trigger", "effect", "then", "allow", "was",
+	"event", "dedupe_by", "next", "each", "trigger", "effect", "then", "allow", "was",
 }
 
 func (p *parser) operations(o *object, m *astMachine) {
@@ -42,7 +46,7 @@ func (p *parser) operation(op *astOperation, o *object) {
 	op.effects = p.effects(o)
 	op.event = o.name("event")
 	op.dedupeBy = o.some("dedupe_by", o.wordOrWords("dedupe_by"), "name a field or a `unique`")
-	op.next = p.next(o)
+	op.next, op.each = p.next(o), p.each(o)
 	for _, w := range o.some("trigger", o.words("trigger"), "write `[startup]` or `[after <time field>]`, or remove the key").words {
 		if t, ok := p.parseTrigger(w); ok {
 			op.triggers = append(op.triggers, &t)
@@ -177,6 +181,34 @@ func (p *parser) next(o *object) *astNext {
 		return nil
 	}
 	return &astNext{pos: o.keys["next"], where: p.facts(no, "where", true), order: no.words("order")}
+}
+
+// mostEach is the greatest `most`: what one transaction moves.
+const mostEach = 10000
+
+// each reads `{where: facts, most: 500}`, with `where` as in `next`.
+func (p *parser) each(o *object) *astEach {
+	n := o.node("each")
+	if n == nil {
+		return nil
+	}
+	eo := p.object(n, o.at("each"), "where", "most")
+	if eo == nil {
+		return nil
+	}
+	eo.anchor = o.values["each"].key.word()
+	eo.require("most")
+	e := &astEach{pos: o.keys["each"], where: p.facts(eo, "where", true)}
+	if w := eo.word("most"); w.given() {
+		most, err := strconv.ParseInt(w.text, 10, 64)
+		if err != nil || most < 1 || most > mostEach {
+			p.at(codeValue, w, fmt.Sprintf("write a whole number from 1 to %d", mostEach),
+				"%s: %q is not a number of records that one call may move", eo.at("most"), w.text)
+			return nil
+		}
+		e.most = most
+	}
+	return e
 }
 
 func (p *parser) projection(o *object, m *astMachine) {

@@ -67,6 +67,9 @@ func (r *resolver) bindOperation(o *Operation, a *astOperation) {
 	if a.next != nil {
 		o.Next = &Next{Pos: a.next.pos, Where: r.facts(a.next.where, sc), Order: r.orders(a.next.order)}
 	}
+	if a.each != nil {
+		o.Each = &Each{Pos: a.each.pos, Where: r.facts(a.each.where, sc), Most: a.each.most}
+	}
 	for _, t := range a.triggers {
 		if trigger, ok := r.trigger(t); ok {
 			o.Triggers = append(o.Triggers, trigger)
@@ -92,6 +95,13 @@ func (r *resolver) checkShape(o *Operation, a *astOperation) {
 	}
 	if a.has("trigger") && o.By == ByOperator {
 		together("trigger", "remove it, or write `by: system`", "`trigger` does not go with `by: operator`: nobody gives a reason")
+	}
+	switch {
+	case !a.has("each") || creates:
+	case a.has("next"):
+		together("each", "keep one of the two", "`each` does not go with `next`: one takes all records that fit, the other one the first")
+	case o.By == BySystem:
+		together("each", "write `by: caller`", "`each` does not go with `by: system`: the system moves one record at a time")
 	}
 	if !creates {
 		if a.has("from") && !a.has("to") && !a.has("choose") {
@@ -119,7 +129,7 @@ func (r *resolver) checkShape(o *Operation, a *astOperation) {
 	if len(a.creates.words) > 1 && !a.has("choose") {
 		r.at(codeShape, a.name, "add `choose` with a branch for each state, or create one state", "operation %s creates one of %d states, and nothing chooses", o.Name, len(a.creates.words))
 	}
-	for _, key := range []string{"next", "record_only_in", "on_refusal", "trigger"} {
+	for _, key := range []string{"next", "each", "record_only_in", "on_refusal", "trigger"} {
 		if a.has(key) && !a.has("from") {
 			together(key, "remove it: no record exists yet", "`%s` does not go with `creates`", key)
 		}

@@ -351,8 +351,8 @@ func (m *Machine) allFacts() [][]*Fact {
 		for _, b := range o.Choose {
 			list = append(list, b.When)
 		}
-		if o.Next != nil {
-			list = append(list, o.Next.Where)
+		if chosen := o.Chosen(); chosen != nil {
+			list = append(list, chosen)
 		}
 	}
 	return list

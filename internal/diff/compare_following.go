@@ -11,6 +11,7 @@ import (
 func (c *comparison) following(o, n *spec.Operation) {
 	c.dedupe(o, n)
 	c.picking(o, n)
+	c.each(o, n)
 	c.triggers(o, n)
 	c.asks(o, n, "FSM712")
 	c.lost(o, n)
@@ -78,6 +79,30 @@ func (c *comparison) picking(o, n *spec.Operation) {
 		}
 		if a, b := orderWords(o.Next.Order), orderWords(n.Next.Order); !slices.Equal(a, b) {
 			c.report("FSM710", where, "", "%s picks by %s, it picked by %s", n.Name, orNothing(b), orNothing(a))
+		}
+	}
+}
+
+func (c *comparison) each(o, n *spec.Operation) {
+	switch {
+	case o.Each == nil && n.Each == nil:
+	case n.Each == nil:
+		c.report("FSM703", at{o.Each.Pos, n.Pos}, "callers take the step with all records that fit", "%s no longer takes each record", n.Name)
+	case o.Each == nil:
+		c.compatible(at{o.Pos, n.Each.Pos}, "one call can take %s with each record that fits", n.Name)
+	default:
+		where := at{o.Each.Pos, n.Each.Pos}
+		if more := without(n.Each.Where, o.Each.Where); len(more) > 0 {
+			c.report("FSM704", where, "records that were taken are now passed over", "%s takes each record only where %s", n.Name, factTexts(more))
+		}
+		if less := without(o.Each.Where, n.Each.Where); len(less) > 0 {
+			c.report("FSM705", where, "records that were passed over are now taken", "%s takes each record also where %s does not hold", n.Name, factTexts(less))
+		}
+		switch {
+		case n.Each.Most < o.Each.Most:
+			c.report("FSM704", where, "a call on more records is refused", "%s takes %d records at most, it was %d", n.Name, n.Each.Most, o.Each.Most)
+		case n.Each.Most > o.Each.Most:
+			c.report("FSM705", where, "a call that was refused moves more records", "%s takes %d records at most, it was %d", n.Name, n.Each.Most, o.Each.Most)
 		}
 	}
 }

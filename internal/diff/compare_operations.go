@@ -135,9 +135,7 @@ func readsActor(o *spec.Operation) bool {
 	for _, b := range o.Choose {
 		facts, effects = append(facts, b.When...), append(effects, &b.Effects)
 	}
-	if o.Next != nil {
-		facts = append(facts, o.Next.Where...)
-	}
+	facts = append(facts, o.Chosen()...)
 	return slices.ContainsFunc(spec.Leaves(facts), func(f *spec.Fact) bool {
 		return f.Left.Kind == spec.TermActor || f.Right.Kind == spec.TermActor
 	}) || slices.ContainsFunc(effects, func(e *spec.Effects) bool {

@@ -294,5 +294,8 @@ func (c *comparison) rewritten() {
 		if p.old.Next != nil && p.next.Next != nil {
 			compare(at{p.old.Next.Pos, p.next.Next.Pos}, "`next` of "+p.next.Name, p.old.Next.Where, p.next.Next.Where)
 		}
+		if p.old.Each != nil && p.next.Each != nil {
+			compare(at{p.old.Each.Pos, p.next.Each.Pos}, "`each` of "+p.next.Name, p.old.Each.Where, p.next.Each.Where)
+		}
 	}
 }

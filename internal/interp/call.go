@@ -307,10 +307,7 @@ func allFacts(op *spec.Operation) []*spec.Fact {
 	for _, b := range op.Choose {
 		facts = append(facts, b.When...)
 	}
-	if op.Next != nil {
-		facts = append(facts, op.Next.Where...)
-	}
-	return spec.Leaves(facts)
+	return spec.Leaves(append(facts, op.Chosen()...))
 }
 
 // usesActor reports whether what the operation does depends on who calls.

@@ -14,6 +14,7 @@ const (
 	CodeTerminal       = "terminal"
 	CodeStale          = "stale"
 	CodeNothingToDo    = "nothing_to_do"
+	CodeTooMany        = "too_many"
 	CodeInvalidInput   = "invalid_input"
 	CodeActorMissing   = "actor_missing"
 	CodeReasonMissing  = "reason_missing"
@@ -30,6 +31,7 @@ const (
 type Refusal struct {
 	Code      string // one of the codes above
 	Operation string
+	ID        string   // of the record that refused a call on many; else empty: the call names it
 	State     string   // of the stored record; empty for a creation
 	Allowed   []string // with CodeWrongState and CodeTerminal: the states that would have been right
 	Guard     string   // with CodeGuard: the guard, or the error of the branch that rejects

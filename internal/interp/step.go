@@ -30,7 +30,8 @@ func Step(m *spec.Machine, w World, c Call) (Outcome, World, *Refusal) {
 }
 
 // Pick is one call that lets the store pick up to n records, in one transaction: each is
-// picked in what those before it have left, and none twice.
+// picked in what those before it have left, and none twice. An operation with `each` takes
+// all that fit, whatever n is.
 func Pick(m *spec.Machine, w World, c Call, n int) ([]Outcome, World, *Refusal) {
 	return step(m, w, c, n)
 }
@@ -71,6 +72,8 @@ func step(m *spec.Machine, w World, c Call, n int) ([]Outcome, World, *Refusal) 
 		out, w, refusal = w.apply(m, c)
 	case len(c.Op.Creates) > 0:
 		out, w, refusal = w.create(m, c)
+	case c.Op.Each != nil:
+		return w.applyEach(m, c)
 	default:
 		return w.pickAndApply(m, c, n)
 	}
@@ -105,7 +108,7 @@ func acceptIDs(m *spec.Machine, c Call) *Refusal {
 
 // acceptPlace looks at which record a call is for, and at what revision.
 func acceptPlace(m *spec.Machine, c Call) *Refusal {
-	if c.ID == "" && c.Op.Next == nil {
+	if c.ID == "" && c.Op.Next == nil && c.Op.Each == nil {
 		return c.invalid("id", "it is empty")
 	}
 	creation := len(c.Op.Creates) > 0
@@ -152,6 +155,36 @@ func (w World) pickAndApply(m *spec.Machine, c Call, n int) ([]Outcome, World, *
 	}
 	if c.ID = ""; len(list) == 0 {
 		return nil, w, c.refuse(CodeNothingToDo, "")
+	}
+	return list, next, nil
+}
+
+// applyEach is an operation with `each`: it is applied to all records in `from` that pass
+// `where`, in the order of their ids, in one transaction. The first refusal is that of the call.
+func (w World) applyEach(m *spec.Machine, c Call) ([]Outcome, World, *Refusal) {
+	var fit []Record
+	for _, r := range w.Records {
+		if inStates(r.State, c.Op.From) && all(m, c.Op.Each.Where, r, c) {
+			fit = append(fit, r)
+		}
+	}
+	switch {
+	case len(fit) == 0:
+		return nil, w, c.refuse(CodeNothingToDo, "")
+	case int64(len(fit)) > c.Op.Each.Most:
+		return nil, w, c.refuse(CodeTooMany, "")
+	}
+	Sort(m, fit, nil)
+	var list []Outcome
+	next, from := w, origin{machine: true, commit: w.commits() + 1}
+	for _, r := range fit {
+		c.ID = r.ID
+		out, done, refusal := next.commit(m, next.Records[r.ID], c, from)
+		if refusal != nil {
+			refusal.ID = r.ID
+			return nil, w, refusal
+		}
+		list, next = append(list, out), done
 	}
 	return list, next, nil
 }

@@ -105,6 +105,9 @@ func (c *calls) describe(op *fsmimpl.Operation[interp.Record], s *driver.Schema)
 			op.Own = func(r *interp.Record) bool { return c.hold(f.Own, *r, interp.Call{}) }
 		}
 	}
+	if o.Each != nil {
+		op.Each = o.Each.Most
+	}
 	if o.By != spec.BySystem {
 		op.Make = c.read
 	}
@@ -157,7 +160,7 @@ func (c *calls) call(id string, call interp.Call) fsmimpl.Call[interp.Record] {
 			made.Dedupe = append(made.Dedupe, Column(f.Field.Type, r.Value(c.m, f.Field)))
 		}
 	}
-	if c.o.Next != nil {
+	if c.o.Next != nil || c.o.Each != nil {
 		c.narrow(&made, call)
 	}
 	return made
@@ -251,7 +254,7 @@ func (c *calls) peers(r interp.Record, id string, call interp.Call) (list []driv
 	return list
 }
 
-// narrow says which records `next` may pick.
+// narrow says which records `next` may pick, or `each` take.
 func (c *calls) narrow(made *fsmimpl.Call[interp.Record], call interp.Call) {
 	for _, w := range c.fact.Call.Where {
 		cond := driver.Cond{Column: w.Field.Stored(), Op: comparisons[w.Op], Now: w.Now}
@@ -271,7 +274,7 @@ func (c *calls) narrow(made *fsmimpl.Call[interp.Record], call interp.Call) {
 		made.Fits = func(r *interp.Record, now time.Time) bool {
 			at := call
 			at.At = now
-			return c.hold(c.o.Next.Where, *r, at)
+			return c.hold(c.o.Chosen(), *r, at)
 		}
 	}
 }

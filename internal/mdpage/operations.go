@@ -51,6 +51,7 @@ func (p *page) operation(f gen.OperationFact) {
 		row("may be recorded only in", strings.Join(names, ", "))
 	}
 	row("picks", picks(o)...)
+	row("takes", takes(o)...)
 	row("runs by itself", triggers(o)...)
 	row("inputs", inputs(o)...)
 	var guards []string
@@ -83,6 +84,17 @@ func picks(o *spec.Operation) []string {
 	text := "the first record by " + strings.Join(append(order, "`id`"), ", then ")
 	if len(o.Next.Where) > 0 {
 		text += ", where " + facts(o.Next.Where)
+	}
+	return []string{text}
+}
+
+func takes(o *spec.Operation) []string {
+	if o.Each == nil {
+		return nil
+	}
+	text := fmt.Sprintf("a record, or each that fits: at most %d, all or none", o.Each.Most)
+	if len(o.Each.Where) > 0 {
+		text += ", where " + facts(o.Each.Where)
 	}
 	return []string{text}
 }
@@ -265,8 +277,11 @@ func (p *page) refusals(f gen.OperationFact) (list []string) {
 			}
 		}
 	}
-	if o.Next != nil {
+	if o.Next != nil || o.Each != nil {
 		list = append(list, "`nothing_to_do`: no record fits")
+	}
+	if o.Each != nil {
+		list = append(list, fmt.Sprintf("`too_many`: more than %d records fit", o.Each.Most))
 	}
 	return list
 }

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -178,6 +179,9 @@ func notesOf(m *spec.Machine, o *spec.Operation) []string {
 	}
 	if o.Next != nil {
 		list = append(list, "the store may pick the record")
+	}
+	if o.Each != nil {
+		list = append(list, fmt.Sprintf("one call can take each record that fits, at most %d", o.Each.Most))
 	}
 	if d := o.DedupeBy; d != nil {
 		var names []string

@@ -50,8 +50,5 @@ func facts(op *spec.Operation) []*spec.Fact {
 	for _, b := range op.Choose {
 		list = append(list, b.When...)
 	}
-	if op.Next != nil {
-		list = append(list, op.Next.Where...)
-	}
-	return list
+	return append(list, op.Chosen()...)
 }

@@ -126,6 +126,7 @@ const (
 	leftProjection
 	leftDedupe
 	leftNext
+	leftEach
 	leftTrigger
 	leftEffect
 	leftAfter
@@ -141,6 +142,7 @@ var leftKinds = [...]struct{ one, many, instead string }{
 	leftProjection: {one: "the projection <>, which is made of all records", instead: "count the states of your records"},
 	leftDedupe:     {one: "`dedupe_by` of <>, which gives the record that is there already", many: "`dedupe_by` of <>, which give the record that is there already", instead: "look for it before you make one"},
 	leftNext:       {one: "`next` of <>, which picks the record", many: "`next` of <>, which pick the record", instead: "choose one, and call the method on it"},
+	leftEach:       {one: "`each` of <>, which takes all records that fit", many: "`each` of <>, which take all records that fit", instead: "call the method on each of them"},
 	leftTrigger:    {one: "the trigger of <>, which runs it by the clock", many: "the triggers of <>, which run them by the clock", instead: "call the method when its time has come"},
 	leftEffect: {one: "the delivery of the effect <>", many: "the delivery of the effects <>",
 		instead: "call `Perform` of the event when the method has returned"},
@@ -200,6 +202,9 @@ func storeNeeds(m *spec.Machine) (list []storeNeed) {
 		}
 		if o.Next != nil {
 			add(leftNext, o.Next.Pos, o.Name, "next", out, "`next`: there is nothing to pick from")
+		}
+		if o.Each != nil {
+			add(leftEach, o.Each.Pos, o.Name, "each", out, "`each`: there is nothing to choose from")
 		}
 		for _, t := range o.Triggers {
 			add(leftTrigger, t.Pos, o.Name, t.Text, fmt.Sprintf("take it out, and call %s when its time has come", o.Name),

@@ -190,6 +190,9 @@ func addOperation(add func(scope, goName, what, name string, pos spec.Pos), op *
 		add("machine", g+"N", "operation", op.Name, op.Pos)
 		add("machine", g+"Of", "operation", op.Name, op.Pos)
 	}
+	if op.Each != nil {
+		add("machine", g+"Each", "operation", op.Name, op.Pos)
+	}
 	add("package", "Op"+g, "operation", op.Name, op.Pos)
 	pos := op.EventPos
 	if pos.IsZero() {

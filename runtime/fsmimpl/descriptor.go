@@ -39,6 +39,7 @@ type Operation[R any] struct {
 	Dedupe    string           // name of the unique rule that finds an existing record; empty when none
 	Order     []driver.Order   // of `next`; nil when there is none
 	Picks     bool             // has `next`
+	Each      int64            // with `each`: how many records one call may take; else 0
 	// Parking says what a pick may park for; nil when its index passes over all that it
 	// cannot take. Own decides what a record says of that itself; nil: nothing.
 	Parking *driver.Parking
@@ -102,7 +103,7 @@ type Call[R any] struct {
 	// Dedupe holds the values of the dedupe rule's columns; nil when the
 	// operation has none. With an absent value among them no record is found.
 	Dedupe []any
-	// Where narrows what `next` may pick; Fits decides in full.
+	// Where narrows what `next` may pick, or `each` take; Fits decides in full.
 	Where []driver.Cond
 	Fits  func(r *R, now time.Time) bool
 }

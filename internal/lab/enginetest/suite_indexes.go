@@ -56,6 +56,9 @@ func indexTexts(m *spec.Machine) []string {
 			}
 			want = append(want, indexText(name, nil, []string{key}, words(world.Starts(m, o))))
 		}
+		if o.Each != nil && len(given(o)) > 0 {
+			want = append(want, indexText("each."+o.Name, columns(given(o)), nil, words(world.Starts(m, o))))
+		}
 		if o.Next == nil {
 			continue
 		}
@@ -127,8 +130,8 @@ func ordered(order []spec.Order) (list []string) {
 // words, the actor or a constant; or of which they say that a key of the order is
 // absent. JSON is not compared by stores.
 func given(o *spec.Operation) []*spec.Field {
-	facts := slices.Clone(o.Next.Where)
-	if !o.OnRefusalRecordOnly {
+	facts := slices.Clone(o.Chosen())
+	if o.Next != nil && !o.OnRefusalRecordOnly {
 		for _, q := range o.Require {
 			facts = append(facts, q.When...)
 		}
@@ -139,7 +142,7 @@ func given(o *spec.Operation) []*spec.Field {
 		if x.Kind != spec.TermField {
 			x, value = f.Right, f.Left
 		}
-		sorted := slices.ContainsFunc(o.Next.Order, func(by spec.Order) bool { return by.Field == x.Field })
+		sorted := o.Next != nil && slices.ContainsFunc(o.Next.Order, func(by spec.Order) bool { return by.Field == x.Field })
 		switch {
 		case x.Kind != spec.TermField || slices.Contains(same, x.Field):
 			continue

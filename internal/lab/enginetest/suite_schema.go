@@ -87,9 +87,13 @@ func operationInfo[R any](s *world.Suite[R], t *testing.T) {
 		if o.Then != nil {
 			then = o.Then.Operation.Name
 		}
+		each := int64(0)
+		if o.Each != nil {
+			each = o.Each.Most
+		}
 		gotFrom := slices.Sorted(slices.Values(ops[i].From))
-		want := fmt.Sprint(o.Name, o.Stored(), o.StoredEvent(), by[o.By], creates(o), from, o.Next != nil, then)
-		if got := fmt.Sprint(ops[i].Name, ops[i].Stored, ops[i].Event, ops[i].By, ops[i].Creates, gotFrom, ops[i].Picks, ops[i].Then); got != want {
+		want := fmt.Sprint(o.Name, o.Stored(), o.StoredEvent(), by[o.By], creates(o), from, o.Next != nil, each, then)
+		if got := fmt.Sprint(ops[i].Name, ops[i].Stored, ops[i].Event, ops[i].By, ops[i].Creates, gotFrom, ops[i].Picks, ops[i].Each, ops[i].Then); got != want {
 			t.Errorf("operation %d is %s, want %s", i, got, want)
 		}
 		moves, recorded := map[fsmimpl.Move]bool{}, map[string]bool{}

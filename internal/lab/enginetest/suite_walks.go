@@ -79,7 +79,7 @@ func walk[R any](s *world.Suite[R], t *testing.T, st world.Store, n int) {
 // are picked from.
 func (w *walker[R]) several() {
 	for _, o := range w.ops {
-		for n := 6; n > 1 && o.Next != nil; n-- {
+		for n := 6; n > 1 && (o.Next != nil || o.Each != nil); n-- {
 			c := w.New(w.call(o), "")
 			c.At = time.Time{}
 			w.Pick(fmt.Sprintf("%s of %d", o.Name, n), c, n)
@@ -167,7 +167,7 @@ func (w *walker[R]) step(what string) {
 		if w.r.IntN(12) == 0 {
 			c.ID = w.anyID()
 		}
-	case o.Next != nil && w.r.IntN(2) == 0:
+	case (o.Next != nil || o.Each != nil) && w.r.IntN(2) == 0:
 		c = w.New(c, "")
 		n := w.r.IntN(4)
 		w.past = append(w.past, func(what string) { w.Pick(what, w.again(c), n) })

@@ -119,6 +119,9 @@ func (s *Suite[R]) diffRefusal(want *interp.Refusal, err error) string {
 	d.add("the machine", s.M.Name, r.Machine)
 	d.add("the operation", want.Operation, r.Operation)
 	d.add("the guard", want.Guard, r.Guard)
+	if want.ID != "" { // of one of several
+		d.add("the record", want.ID, r.ID)
+	}
 	var allowed []string
 	for _, st := range s.M.States {
 		if slices.Contains(want.Allowed, st.Name) {

@@ -67,7 +67,7 @@ type Holding[R any] struct {
 
 // Ways are further ways to call one operation, besides Do.
 type Ways[R any] struct {
-	Pick func(ctx context.Context, n int, c fsmcases.Call) ([]fsm.Outcome[R], error) // with `next`; n 0 is the form for one
+	Pick func(ctx context.Context, n int, c fsmcases.Call) ([]fsm.Outcome[R], error) // with `next`; n 0 is the form for one; with `each`, n says nothing
 	// Enter makes or picks by the machine as an actor has it; n 0 is the form for one.
 	Enter func(ctx context.Context, n int, c fsmcases.Call) ([]fsm.Outcome[R], error)
 	// Held calls by a handle, as the actor of which the call is made. End is the

@@ -125,6 +125,13 @@ func called[X any](ctx context.Context, m *fsm.Machine[X], at fsm.Target, call f
 	case at != nil:
 		return m.Apply(ctx, at.Ref(), call)
 	}
+	if call.Operation.Each > 0 {
+		outs, err := m.Each(ctx, call)
+		if err != nil {
+			return fsm.Outcome[X]{}, err
+		}
+		return outs[0], nil
+	}
 	outs, err := m.Pick(ctx, 1, call)
 	if err != nil {
 		return fsm.Outcome[X]{}, err
