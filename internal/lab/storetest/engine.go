@@ -19,7 +19,7 @@ import (
 
 // engineTests are the guarantees of the engine over the store. After each one
 // an audit must find nothing.
-var engineTests = slices.Concat(callTests, manyTests, replayTests, pickTests, effectTests, timeTests)
+var engineTests = slices.Concat(callTests, manyTests, eachTests, replayTests, pickTests, effectTests, timeTests)
 
 // depot is the machine over a bench's store, with a clock and effects that the
 // test holds in its hand.

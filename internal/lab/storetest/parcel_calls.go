@@ -16,15 +16,15 @@ var (
 	opHold     = &fsmimpl.Operation[Parcel]{Name: "hold", Stored: "hold", Event: "hold", By: fsmimpl.ByCaller, From: []string{"waiting"}, NeedActor: true,
 		Picks: true, Order: []driver.Order{{Column: "weight", Descending: true}}}
 	opTouch    = &fsmimpl.Operation[Parcel]{Name: "touch", Stored: "touch", Event: "touch", By: fsmimpl.ByCaller, From: []string{"held"}, NeedActor: true}
-	opAnnotate = &fsmimpl.Operation[Parcel]{Name: "annotate", Stored: "annotate", Event: "annotate", By: fsmimpl.ByCaller, From: []string{"waiting", "held", "shelved"}}
-	opShelve   = &fsmimpl.Operation[Parcel]{Name: "shelve", Stored: "shelve", Event: "shelve", By: fsmimpl.ByCaller, From: []string{"held", "shelved"}}
+	opAnnotate = &fsmimpl.Operation[Parcel]{Name: "annotate", Stored: "annotate", Event: "annotate", By: fsmimpl.ByCaller, From: []string{"waiting", "held", "shelved"}, Each: 60}
+	opShelve   = &fsmimpl.Operation[Parcel]{Name: "shelve", Stored: "shelve", Event: "shelve", By: fsmimpl.ByCaller, From: []string{"held", "shelved"}, Each: 5}
 	opWeigh    = &fsmimpl.Operation[Parcel]{Name: "weigh", Stored: "weigh", Event: "weigh", By: fsmimpl.ByCaller, From: []string{"waiting", "held", "shelved"}}
 	opVerify   = &fsmimpl.Operation[Parcel]{Name: "verify", Stored: "verify", Event: "verify", By: fsmimpl.ByCaller, From: []string{"waiting", "held", "shelved"}}
 	opRelease  = &fsmimpl.Operation[Parcel]{Name: "release", Stored: "release", Event: "release", By: fsmimpl.BySystem, From: []string{"held"},
 		Triggers: []fsmimpl.Trigger{{Startup: true}, {After: "due"}}}
-	opBill = &fsmimpl.Operation[Parcel]{Name: "bill", Stored: "bill", Event: "bill", By: fsmimpl.ByCaller, From: []string{"waiting", "held"},
+	opBill = &fsmimpl.Operation[Parcel]{Name: "bill", Stored: "bill", Event: "bill", By: fsmimpl.ByCaller, From: []string{"waiting", "held"}, Each: 3,
 		Asks: []*fsmimpl.EffectInfo[Parcel]{{Name: "charge", Atomic: true, Key: func(p *Parcel) string { return p.Lane }}}}
-	opExpel   = &fsmimpl.Operation[Parcel]{Name: "expel", Stored: "expel", Event: "expel", By: fsmimpl.ByOperator, From: []string{"held"}, NeedActor: true, Then: "discard"}
+	opExpel   = &fsmimpl.Operation[Parcel]{Name: "expel", Stored: "expel", Event: "expel", By: fsmimpl.ByOperator, From: []string{"held"}, NeedActor: true, Then: "discard", Each: 5}
 	opDiscard = &fsmimpl.Operation[Parcel]{Name: "discard", Stored: "discard", Event: "discard", By: fsmimpl.BySystem, From: []string{"waiting"}}
 
 	opDispatch = &fsmimpl.Operation[Parcel]{Name: "dispatch", Stored: "dispatch", Event: "dispatch", By: fsmimpl.ByCaller, From: []string{"shelved"},
