@@ -202,7 +202,7 @@ func (s *store) methods(f *jen.File, o *spec.Operation) {
 	default:
 		if o.Each != nil {
 			method(fmt.Sprintf("%s is %s for each %s%s, in one transaction: all or none. "+
-				"Without one it returns fsm.ErrNothingToDo, with more than %d fsm.ErrTooMany.", c.Each, c.Method, s.n.Record, eachText(o), o.Each.Most),
+				"Without one it returns fsm.ErrNothingToDo, with more than %d fsm.ErrTooLarge.", c.Each, c.Method, s.n.Record, eachText(o), o.Each.Most),
 				c.Each, many, []jen.Code{taken}, jen.Return(raw("m.core.Each(ctx, %s)", call)))
 		}
 		method(fmt.Sprintf("%s %s.", c.Method, operationMove(s.m, o)), c.Method, one, []jen.Code{raw("at fsm.Target"), taken}, jen.Return(raw("m.core.Apply(ctx, at, %s)", call)))

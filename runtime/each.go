@@ -12,7 +12,7 @@ import (
 // Each makes a call on every record that fits the operation's `each`, in the order of their
 // ids and in one transaction: all of them or none. The refusal of a record is that of the
 // call, and names it. Without a record it is ErrNothingToDo, with more than the
-// specification allows ErrTooMany; neither is remembered. All events carry the request id,
+// specification allows ErrTooLarge; neither is remembered. All events carry the request id,
 // whose scope is the machine: the same call again gives the same outcomes.
 //
 // A record that comes to fit while the call is at work may stay as it is. One that fitted
@@ -161,7 +161,7 @@ func (m *Machine[R]) fitting(tx driver.Tx, q *request[R]) ([]driver.Row, error) 
 	case len(rows) == 0:
 		return nil, m.unless(q, "", m.refusal(ErrNothingToDo, q.op, "", ""))
 	case int64(len(rows)) > q.op.Each:
-		r := m.refusal(ErrTooMany, q.op, "", "")
+		r := m.refusal(ErrTooLarge, q.op, "", "")
 		r.Message = fmt.Sprintf("more than %d records fit", q.op.Each)
 		return nil, m.unless(q, "", r)
 	}

@@ -21,7 +21,6 @@ const (
 	ErrTerminal       Code = "terminal"
 	ErrStale          Code = "stale"
 	ErrNothingToDo    Code = "nothing_to_do"
-	ErrTooMany        Code = "too_many"
 	ErrInvalidInput   Code = "invalid_input"
 	ErrActorMissing   Code = "actor_missing"
 	ErrReasonMissing  Code = "reason_missing"
@@ -61,7 +60,6 @@ var causes = map[Code]cause{
 	ErrTerminal:       {"the record is in a terminal state", NoRetry, 409, 9},
 	ErrStale:          {"the record has moved on", ReadAgain, 409, 10},
 	ErrNothingToDo:    {"no record fits", ReadAgain, 404, 5},
-	ErrTooMany:        {"more records fit than one call may take", NoRetry, 413, 8},
 	ErrInvalidInput:   {"the input is invalid", NoRetry, 400, 3},
 	ErrActorMissing:   {"the call names no actor", NoRetry, 401, 16},
 	ErrReasonMissing:  {"the call gives no reason", NoRetry, 400, 3},

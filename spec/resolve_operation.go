@@ -99,9 +99,9 @@ func (r *resolver) checkShape(o *Operation, a *astOperation) {
 	switch {
 	case !a.has("each") || creates:
 	case a.has("next"):
-		together("each", "keep one of the two", "`each` does not go with `next`: one takes all records that fit, the other one the first")
+		together("each", "remove it", "`each` does not go with `next`: one takes all records that fit, the other one the first")
 	case o.By == BySystem:
-		together("each", "write `by: caller`", "`each` does not go with `by: system`: the system moves one record at a time")
+		together("each", "remove it", "`each` does not go with `by: system`: the system moves one record at a time")
 	}
 	if !creates {
 		if a.has("from") && !a.has("to") && !a.has("choose") {

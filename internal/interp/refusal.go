@@ -14,7 +14,7 @@ const (
 	CodeTerminal       = "terminal"
 	CodeStale          = "stale"
 	CodeNothingToDo    = "nothing_to_do"
-	CodeTooMany        = "too_many"
+	CodeTooLarge       = "too_large"
 	CodeInvalidInput   = "invalid_input"
 	CodeActorMissing   = "actor_missing"
 	CodeReasonMissing  = "reason_missing"

@@ -172,7 +172,7 @@ func (w World) applyEach(m *spec.Machine, c Call) ([]Outcome, World, *Refusal) {
 	case len(fit) == 0:
 		return nil, w, c.refuse(CodeNothingToDo, "")
 	case int64(len(fit)) > c.Op.Each.Most:
-		return nil, w, c.refuse(CodeTooMany, "")
+		return nil, w, c.refuse(CodeTooLarge, "")
 	}
 	Sort(m, fit, nil)
 	var list []Outcome

@@ -281,7 +281,7 @@ func (p *page) refusals(f gen.OperationFact) (list []string) {
 		list = append(list, "`nothing_to_do`: no record fits")
 	}
 	if o.Each != nil {
-		list = append(list, fmt.Sprintf("`too_many`: more than %d records fit", o.Each.Most))
+		list = append(list, fmt.Sprintf("`too_large`: more than %d records fit", o.Each.Most))
 	}
 	return list
 }

@@ -532,6 +532,8 @@ var ways = []way{
 		*in(operation(x.root, x.chain), "event") = *value("another")
 		return true
 	})),
+	says("remove it: no record exists yet").by(here),
+	says("write a whole number from 1 to 10000").by(func(e *edit, _ []string) []string { return []string{e.put("500")} }),
 	says("add `order: [created_at]`").by(tree(func(x *place) bool {
 		*in(operation(x.root, x.chain), "next", "order") = *value("[created_at]")
 		return true

@@ -65,10 +65,11 @@ CREATE TABLE IF NOT EXISTS "parcel" (
     "_open" boolean NOT NULL DEFAULT false,
     "_in_shelved" boolean NOT NULL DEFAULT false,
     "_in_waiting" boolean NOT NULL DEFAULT false,
+    "_in_held_or_shelved" boolean NOT NULL DEFAULT false,
+    "_in_waiting_or_held" boolean NOT NULL DEFAULT false,
     "_in_held" boolean NOT NULL DEFAULT false,
     -- for indexes: the minute of due, which a heartbeat seldom changes
     "_minute_due" timestamptz,
-    "_in_waiting_or_held" boolean NOT NULL DEFAULT false,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('waiting', 'held', 'shelved', 'sent')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -180,6 +181,14 @@ CREATE UNIQUE INDEX IF NOT EXISTS "parcel_unique_dedupe_register" ON "parcel" ("
 -- What queries look for.
 -- the records that are not at their end
 CREATE INDEX IF NOT EXISTS "parcel_open" ON "parcel" ("id") WHERE "_open";
+-- the records that one call of annotate takes
+CREATE INDEX IF NOT EXISTS "parcel_each_annotate" ON "parcel" ("id") WHERE "_open";
+-- the records that one call of shelve takes
+CREATE INDEX IF NOT EXISTS "parcel_each_shelve" ON "parcel" ("id") WHERE "_in_held_or_shelved";
+-- the records that one call of bill takes
+CREATE INDEX IF NOT EXISTS "parcel_each_bill" ON "parcel" ("id") WHERE "_in_waiting_or_held";
+-- the records that one call of expel takes
+CREATE INDEX IF NOT EXISTS "parcel_each_expel" ON "parcel" ("id") WHERE "_in_held";
 -- the order in which hold picks
 CREATE INDEX IF NOT EXISTS "parcel_next_hold" ON "parcel" ("lane", "weight" DESC NULLS LAST, "id") WHERE "_in_waiting";
 -- the sweeper asks what is due for release
@@ -196,14 +205,15 @@ BEGIN
     NEW."_open" := NEW."state" IN ('waiting', 'held', 'shelved');
     NEW."_in_shelved" := NEW."state" IN ('shelved');
     NEW."_in_waiting" := NEW."state" IN ('waiting');
+    NEW."_in_held_or_shelved" := NEW."state" IN ('held', 'shelved');
+    NEW."_in_waiting_or_held" := NEW."state" IN ('waiting', 'held');
     NEW."_in_held" := NEW."state" IN ('held');
     NEW."_minute_due" := date_trunc('minute', NEW."due");
-    NEW."_in_waiting_or_held" := NEW."state" IN ('waiting', 'held');
     RETURN NEW;
 END
 $fsm$;
 CREATE OR REPLACE TRIGGER "parcel_computed" BEFORE INSERT OR UPDATE ON "parcel"
-    FOR EACH ROW WHEN (NEW."_open" IS DISTINCT FROM (NEW."state" IN ('waiting', 'held', 'shelved')) OR NEW."_in_shelved" IS DISTINCT FROM (NEW."state" IN ('shelved')) OR NEW."_in_waiting" IS DISTINCT FROM (NEW."state" IN ('waiting')) OR NEW."_in_held" IS DISTINCT FROM (NEW."state" IN ('held')) OR NEW."_minute_due" IS DISTINCT FROM (date_trunc('minute', NEW."due")) OR NEW."_in_waiting_or_held" IS DISTINCT FROM (NEW."state" IN ('waiting', 'held'))) EXECUTE FUNCTION "parcel_computed"();
+    FOR EACH ROW WHEN (NEW."_open" IS DISTINCT FROM (NEW."state" IN ('waiting', 'held', 'shelved')) OR NEW."_in_shelved" IS DISTINCT FROM (NEW."state" IN ('shelved')) OR NEW."_in_waiting" IS DISTINCT FROM (NEW."state" IN ('waiting')) OR NEW."_in_held_or_shelved" IS DISTINCT FROM (NEW."state" IN ('held', 'shelved')) OR NEW."_in_waiting_or_held" IS DISTINCT FROM (NEW."state" IN ('waiting', 'held')) OR NEW."_in_held" IS DISTINCT FROM (NEW."state" IN ('held')) OR NEW."_minute_due" IS DISTINCT FROM (date_trunc('minute', NEW."due"))) EXECUTE FUNCTION "parcel_computed"();
 
 CREATE OR REPLACE FUNCTION "parcel_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
@@ -544,5 +554,5 @@ $fsm$;
 -- section: meta
 
 INSERT INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('parcel', 1, '635238c47dff1033c2e251523a78169de3aafa6b1173e71dd93e8bea4061eca6', 'full', 'postgres')
+VALUES ('parcel', 1, '4dbf8ac0d710c60d7632546b180ebe1a3edcb12c56fe6da681478b2dc2eba7ae', 'full', 'postgres')
 ON CONFLICT ("machine") DO NOTHING;

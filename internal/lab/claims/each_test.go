@@ -135,7 +135,7 @@ func meetParcels(t *testing.T, machines []*parcel.Machine, clock *atomic.Int64, 
 
 func unexpected(err error) bool {
 	for _, known := range []fsm.Code{
-		fsm.ErrGuard, fsm.ErrWrongState, fsm.ErrTerminal, fsm.ErrBusy, fsm.ErrNothingToDo, fsm.ErrTooMany,
+		fsm.ErrGuard, fsm.ErrWrongState, fsm.ErrTerminal, fsm.ErrBusy, fsm.ErrNothingToDo, fsm.ErrTooLarge,
 	} {
 		if errors.Is(err, known) {
 			return false

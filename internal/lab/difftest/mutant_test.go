@@ -177,6 +177,12 @@ func operationMutants(m *spec.Machine, o *spec.Operation, add adder) {
 			add(func() { n.Order[i].Descending = !n.Order[i].Descending }, "next: the other order by %s", n.Order[i].Field.Name)
 		}
 	}
+	if e := o.Each; e != nil {
+		without(&e.Where, func(i int) string { return e.Where[i].Text }, add, "each: drop")
+		factMutants(e.Where, add, "each")
+		add(func() { o.Each = nil }, "drop each")
+		add(func() { e.Most++ }, "each: one more")
+	}
 	without(&o.Triggers, func(i int) string { return o.Triggers[i].Text }, add, "drop the trigger")
 	for i := range o.Triggers {
 		switch t := &o.Triggers[i]; {

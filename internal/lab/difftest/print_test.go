@@ -248,6 +248,13 @@ func operationKeys(o *spec.Operation, own map[*spec.Requirement]string) (keys []
 		}
 		add("next: {%s}", strings.Join(in, ", "))
 	}
+	if e := o.Each; e != nil {
+		in := []string{fmt.Sprint("most: ", e.Most)}
+		if len(e.Where) > 0 {
+			in = append(in, "where: "+factList(e.Where))
+		}
+		add("each: {%s}", strings.Join(in, ", "))
+	}
 	if len(o.Triggers) > 0 {
 		add("trigger: %s", bracket(o.Triggers, triggerWords))
 	}

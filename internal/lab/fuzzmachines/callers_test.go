@@ -299,6 +299,8 @@ var additions = [][2]string{
 	{"fields", "zz_given: {type: int, default: 3}"}, {"fields", "zz_word: {type: low|high, default: low}"},
 	{"states", "zz_state: {terminal: true}"},
 	{"operations", "zz_go: {from: S, to: same}"}, {"operations", "zz_pick: {from: S, to: same, next: {order: [created_at]}}"},
+	{"operations", "zz_each: {from: S, to: same, each: {most: 3}}"},
+	{"operations.O", "each: {most: 2}"}, {"operations.O", "each: {where: 'created_at <= now', most: 2}"},
 	{"operations", "zz_sys: {by: system, from: S, to: same}"}, {"operations", "list: {from: S, to: same}"}, {"operations", "can: {from: S, to: same}"},
 	{"operations", "zz_in: {from: S, to: same, input: {zz_n: int}}"},
 	{"guards", "zz_fewer: {fewer: {than: 3, same: F, in: [S]}, error: zz_busy}"},

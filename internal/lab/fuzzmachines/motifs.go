@@ -31,6 +31,33 @@ func (m *machine) motifs() {
 	if r := beside(fmt.Sprint("owners", m.extras, m.own, m.ops)); r.IntN(5) == 0 {
 		m.owners(r)
 	}
+	if r := beside(fmt.Sprint("lots", m.extras, m.own, m.ops)); r.IntN(5) == 0 {
+		m.lots(r)
+	}
+}
+
+// lots: one call moves all records of a lot, and some of them may refuse. Its names are its own, and it draws from a source of
+// its own.
+func (m *machine) lots(r *rand.Rand) {
+	kind, set := "string", "lot: input"
+	if r.IntN(2) == 0 {
+		kind, set = "optional string", "lot: input or absent"
+	}
+	m.extras = append(m.extras, "  lot: "+kind+"\n", "  lifts: {type: counter, changed_by: [lift_lot]}\n")
+	m.initial = append(m.initial, set)
+	m.places = append(m.places, "  stacked: {}\n", "  lifted: {}\n", "  shipped_lot: {final: true}\n")
+	where := []string{
+		"where: lot == input.of, ", "where: [lot == input.of, lifts < 3], ", "where: ['lot == ''it is''', lot == input.of], ", "where: lifts != 1, ", "",
+	}[r.IntN(5)]
+	most := fmt.Sprint("most: ", []int{1, 2, 5, 10000}[r.IntN(4)])
+	ends := []string{"to: lifted", "choose: [{when: lifts > 2, to: shipped_lot}, {when: lifts > 1, to: lifted}, {to: same}]"}[r.IntN(2)]
+	m.own = append(m.own, "  few_lifted: {fewer: {than: 2, same: lot, in: [lifted]}, error: lot_full}\n")
+	asks := []string{"", ", require: [few_lifted]", ", require: [few_lifted], on_refusal: record_only"}[r.IntN(3)]
+	by := []string{"", "by: operator, "}[r.IntN(2)]
+	m.ops = append(m.ops,
+		"  stack_up: {from: "+stateNames(append(m.open(len(m.states))[:1:1], &state{name: "lifted"}))+", to: stacked}\n",
+		"  lift_lot: {"+by+"from: stacked, "+ends+", increment: [lifts], input: {of: string}, each: {"+where+most+"}"+asks+"}\n",
+		"  ship_lot: {from: [stacked, lifted], to: shipped_lot, each: {where: lot == actor, "+most+"}}\n")
 }
 
 // owners: who leaves relies on another one who stays, and others take away on whom they rely. Its names are its own, and it

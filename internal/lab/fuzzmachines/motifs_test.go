@@ -148,6 +148,9 @@ var motifs = map[string]func(m *spec.Machine) bool{
 	},
 	"an input or the default": func(m *spec.Machine) bool { return anyValue(m, spec.ValueInputOrDefault) },
 	"an input or a refusal":   func(m *spec.Machine) bool { return anyValue(m, spec.ValueInputOrReject) },
+	"each": func(m *spec.Machine) bool {
+		return anyOperation(m, func(o *spec.Operation) bool { return o.Each != nil })
+	},
 	"a `default`": func(m *spec.Machine) bool {
 		return slices.ContainsFunc(m.Fields, func(f *spec.Field) bool { return f.Default != nil })
 	},

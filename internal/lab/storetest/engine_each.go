@@ -68,7 +68,7 @@ var eachTests = []test{
 		d.register("p9", "a")
 		before := d.dump()
 		_, err = d.Each(d.ctx, inLane(Bill(Meta{RequestID: "r2"}), "a"))
-		d.code(err, fsm.ErrTooMany)
+		d.code(err, fsm.ErrTooLarge)
 		if _, err = d.Each(d.ctx, Send(Meta{})); err == nil || errors.As(err, new(*fsm.Refusal)) {
 			d.Errorf("an operation without each: %v", err)
 		}

@@ -92,17 +92,19 @@ func (s State) Terminal() bool {
 // The operations, in the order of the specification: the values of
 // fsm.Event.Operation.
 const (
-	OpPut  = "put"
-	OpTake = "take"
-	OpEnd  = "end"
+	OpPut   = "put"
+	OpTake  = "take"
+	OpEnd   = "end"
+	OpLeave = "leave"
 )
 
 // The events, in the order of the operations that write them: the values of
 // fsm.Event.Name.
 const (
-	EventPut  = "put"
-	EventTake = "take"
-	EventEnd  = "end"
+	EventPut   = "put"
+	EventTake  = "take"
+	EventEnd   = "end"
+	EventLeave = "leave"
 )
 
 // Lane is a value of the field lane. Its zero value is invalid.
@@ -185,6 +187,40 @@ func (t TakeWanted) MarshalText() ([]byte, error) {
 // UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (t *TakeWanted) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(takeWantedNames[:], text, t, "value")
+}
+
+// LeaveOf is a value of the input of of leave. Its zero value is invalid.
+type LeaveOf uint8
+
+// The values, in the order of the specification.
+const (
+	LeaveOfSlow LeaveOf = iota + 1
+	LeaveOfFast
+)
+
+var leaveOfNames = [...]string{
+	LeaveOfSlow: "slow",
+	LeaveOfFast: "fast",
+}
+
+// String returns the name in the specification.
+func (l LeaveOf) String() string {
+	return fsmimpl.Name(leaveOfNames[:], l, "LeaveOf")
+}
+
+// Valid reports whether l is one of the values of the specification.
+func (l LeaveOf) Valid() bool {
+	return l > 0 && int(l) < len(leaveOfNames)
+}
+
+// MarshalText returns the word that rows, events and JSON hold.
+func (l LeaveOf) MarshalText() ([]byte, error) {
+	return fsmimpl.Text(leaveOfNames[:], l, "value")
+}
+
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
+func (l *LeaveOf) UnmarshalText(text []byte) error {
+	return fsmimpl.Parse(leaveOfNames[:], text, l, "value")
 }
 
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
@@ -337,6 +373,30 @@ func (p *Pick) End(actor, reason string, now time.Time) (Event, error) {
 	return p.step("end", EventEnd, &next, StateGone, now)
 }
 
+// LeaveInput holds the inputs of Leave.
+type LeaveInput struct {
+	Of LeaveOf
+}
+
+// Leave moves a Pick from waiting or busy to gone.
+//
+// It is refused unless:
+//   - ready: ready_at is absent (ErrNotReady)
+func (p *Pick) Leave(in LeaveInput, now time.Time) (Event, error) {
+	if !in.Of.Valid() {
+		return Event{}, p.refuseInput("leave", "of", "expected slow or fast")
+	}
+	if p.State != StateWaiting && p.State != StateBusy {
+		return Event{}, p.refuseState("leave", "waiting, busy")
+	}
+	now = driver.Time(now)
+	if p.ReadyAt.Present() {
+		return Event{}, p.refuseGuard("leave", "ready", "", ErrNotReady, "ready_at", p.ReadyAt)
+	}
+	next := *p
+	return p.step("leave", EventLeave, &next, StateGone, now)
+}
+
 // Can reports whether an operation is possible in the state of the Pick: nil,
 // or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
@@ -347,6 +407,8 @@ func (p Pick) Can(operation string) error {
 		possible, allowed = p.State == StateWaiting, "waiting"
 	case OpEnd:
 		possible, allowed = p.State == StateBusy, "busy"
+	case OpLeave:
+		possible, allowed = p.State == StateWaiting || p.State == StateBusy, "waiting, busy"
 	}
 	if possible {
 		return nil
@@ -356,8 +418,8 @@ func (p Pick) Can(operation string) error {
 
 // possibleIn has the operations that are possible in each state.
 var possibleIn = [...][]string{
-	StateWaiting: {OpTake},
-	StateBusy:    {OpEnd},
+	StateWaiting: {OpTake, OpLeave},
+	StateBusy:    {OpEnd, OpLeave},
 	StateGone:    {},
 }
 
@@ -473,6 +535,14 @@ func (p *Pick) refuseState(op, allowed string) *fsm.Refusal {
 		refusal.Code = fsm.ErrTerminal
 	}
 	refusal.Allowed = allowed
+	return refusal
+}
+
+// refuseGuard refuses by a guard, with the values that it looked at.
+func (p *Pick) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	refusal := p.refuse(op, fsm.ErrGuard)
+	refusal.Guard, refusal.Message, refusal.Cause = guard, message, cause
+	refusal.Values = fsmimpl.Values(values...)
 	return refusal
 }
 

@@ -27,7 +27,7 @@ var schema = &driver.Schema{
 	Machine:     "picks",
 	Entity:      "Pick",
 	Version:     1,
-	Hash:        "4af926b258c0d5be0ad6552bf9d152f977f0c84af609c9b9e046e0dd03842dd6",
+	Hash:        "3dfc6a5398af2c47c6ccded886b07288b0144d3c7a675456e6874e966cce2d62",
 	Table:       "picks",
 	Enforce:     "full",
 	RequestID:   driver.Never,
@@ -50,6 +50,7 @@ var schema = &driver.Schema{
 		{Stored: "put", Creates: true, Sets: []int{0, 1, 2}},
 		{Stored: "take", Leaves: true, Sets: []int{3}},
 		{Stored: "end", Leaves: true},
+		{Stored: "leave", Leaves: true},
 	},
 	NoOutbox: true,
 	Indexes: []driver.Index{
@@ -147,6 +148,20 @@ func (m *Machine) TakeOf(ctx context.Context, at fsm.Target, in TakeInput, c fsm
 // End moves a Pick from busy to gone. An operator runs it, and gives a reason.
 func (m *Machine) End(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, endCall(opEnd, c))
+}
+
+// LeaveEach is Leave for each Pick in waiting or busy with lane == input.of and
+// owner is absent, in one transaction: all or none. Without one it returns
+// fsm.ErrNothingToDo, with more than 40 fsm.ErrTooLarge.
+func (m *Machine) LeaveEach(ctx context.Context, in LeaveInput, c fsm.Call) ([]Outcome, error) {
+	return m.core.Each(ctx, leaveCall(opLeave, in, c))
+}
+
+// Leave moves a Pick from waiting or busy to gone.
+//
+// It returns ErrNotReady unless ready_at is absent.
+func (m *Machine) Leave(ctx context.Context, at fsm.Target, in LeaveInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, leaveCall(opLeave, in, c))
 }
 
 // Record returns the stored Pick, or fsm.ErrNotFound. If it breaks a rule, the
@@ -296,6 +311,21 @@ var (
 			return endCall(nil, fsm.Call(c))
 		},
 	}
+
+	opLeave = &fsmimpl.Operation[Pick]{
+		Name: "leave", Stored: "leave", Event: "leave", By: fsmimpl.ByCaller,
+		From:  []string{"fresh", "busy"},
+		Moves: []fsmimpl.Move{{From: "fresh", To: "gone"}, {From: "busy", To: "gone"}},
+		Feeds: []fsmimpl.Feed{{Input: "of", Column: "line"}},
+		Each:  40,
+		Rules: []fsmimpl.Rule{{Name: "ready", Text: "ready_at is absent"}},
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "of", Stored: "of", Kind: driver.KindEnum, Words: []string{"slow", "fast"}}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Pick] {
+			var in LeaveInput
+			fsmimpl.Word(rd, &in.Of)
+			return leaveCall(nil, in, fsm.Call(c))
+		},
+	}
 )
 
 // descriptor describes the machine to the engine.
@@ -305,7 +335,7 @@ var descriptor = fsmimpl.Descriptor[Pick]{
 	Decode: decode,
 	Check:  func(j *Pick) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[Pick]{
-		opPut, opTake, opEnd,
+		opPut, opTake, opEnd, opLeave,
 	},
 }
 
@@ -355,6 +385,20 @@ func endCall(op *fsmimpl.Operation[Pick], c fsm.Call) fsmimpl.Call[Pick] {
 		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Pick, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.End(c.Actor, c.Reason, now))
+		},
+	}
+}
+
+func leaveCall(op *fsmimpl.Operation[Pick], in LeaveInput, c fsm.Call) fsmimpl.Call[Pick] {
+	return fsmimpl.Call[Pick]{
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "of", Value: in.Of.String(), Kind: driver.KindEnum}},
+		Decide: func(j *Pick, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Leave(in, now)) },
+		Where: []driver.Cond{
+			{Column: "owner", Op: driver.OpAbsent},
+		},
+		Fits: func(j *Pick, _ time.Time) bool {
+			return j.Lane.String() == in.Of.String() && !j.Owner.Present()
 		},
 	}
 }

@@ -131,7 +131,7 @@ func (m *Machine) Pack(ctx context.Context, at fsm.Target, in PackInput, c fsm.C
 
 // TagEach is Tag for each Parcel in open or packed, in one transaction: all or
 // none. Without one it returns fsm.ErrNothingToDo, with more than 6
-// fsm.ErrTooMany.
+// fsm.ErrTooLarge.
 func (m *Machine) TagEach(ctx context.Context, in TagInput, c fsm.Call) ([]Outcome, error) {
 	return m.core.Each(ctx, tagCall(opTag, in, c))
 }
@@ -152,7 +152,7 @@ func (m *Machine) Seal(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome,
 
 // SendEach is Send for each Parcel in packed with carrier == input.by and tries
 // < 3, in one transaction: all or none. Without one it returns
-// fsm.ErrNothingToDo, with more than 5 fsm.ErrTooMany.
+// fsm.ErrNothingToDo, with more than 5 fsm.ErrTooLarge.
 func (m *Machine) SendEach(ctx context.Context, in SendInput, c fsm.Call) ([]Outcome, error) {
 	return m.core.Each(ctx, sendCall(opSend, in, c))
 }
@@ -165,7 +165,7 @@ func (m *Machine) Send(ctx context.Context, at fsm.Target, in SendInput, c fsm.C
 
 // CancelEach is Cancel for each Parcel in open or packed with order_id ==
 // input.of, in one transaction: all or none. Without one it returns
-// fsm.ErrNothingToDo, with more than 100 fsm.ErrTooMany.
+// fsm.ErrNothingToDo, with more than 100 fsm.ErrTooLarge.
 func (m *Machine) CancelEach(ctx context.Context, in CancelInput, c fsm.Call) ([]Outcome, error) {
 	return m.core.Each(ctx, cancelCall(opCancel, in, c))
 }
@@ -179,7 +179,7 @@ func (m *Machine) Cancel(ctx context.Context, at fsm.Target, in CancelInput, c f
 
 // RecallEach is Recall for each Parcel in sent with input.tagged in tags, in
 // one transaction: all or none. Without one it returns fsm.ErrNothingToDo, with
-// more than 3 fsm.ErrTooMany.
+// more than 3 fsm.ErrTooLarge.
 func (m *Machine) RecallEach(ctx context.Context, in RecallInput, c fsm.Call) ([]Outcome, error) {
 	return m.core.Each(ctx, recallCall(opRecall, in, c))
 }
