@@ -71,7 +71,7 @@ func (s search) crowd(o *spec.Operation) []played {
 		s.peers(x, i == 0, add)
 		s.places(x, i == 0, add)
 	}
-	if o.Next != nil {
+	if o.Next != nil || o.Each != nil {
 		s.queue(o, bases, add)
 	}
 	s.fired(o, bases, add)

@@ -34,8 +34,10 @@ type played struct {
 	gives   ending        // the effect that gives up
 }
 
-// picks reports whether the machine picks the record.
-func (p *played) picks() bool { return p.call.Op.Next != nil && p.before.State == nil }
+// picks reports whether the machine chooses the record.
+func (p *played) picks() bool {
+	return (p.call.Op.Next != nil || p.call.Op.Each != nil) && p.before.State == nil
+}
 
 // stepRefused reports whether a step that follows the call is refused, and the call with it.
 func (p *played) stepRefused() bool { return p.want != nil && p.want.Operation != p.call.Op.Name }
@@ -105,9 +107,14 @@ func (s search) playTo(x tried, beside []interp.Record, trigger string, gives en
 		}
 	}
 	p.call = c
-	var next interp.World
-	p.out, next, p.want = interp.Step(m, w, c)
-	if p.want != nil || p.out.Existing {
+	list, next, refusal := interp.Pick(m, w, c, 1)
+	switch p.want = refusal; {
+	case refusal != nil:
+		return p, true
+	case len(list) > 1: // a case tells of one
+		return p, false
+	}
+	if p.out = list[0]; p.out.Existing {
 		return p, true
 	}
 	p.events, p.first = slices.Clone(p.out.Events), len(p.out.Events)

@@ -49,6 +49,9 @@ func (s search) queue(o *spec.Operation, bases []tried, add adder) {
 		pick(x.call, fmt.Sprint("pick of states ", i), x.before, y.before)
 		pick(x.call, fmt.Sprint("pick of states back ", i), y.before, x.before)
 	}
+	if o.Next == nil {
+		return
+	}
 	base := bases[0]
 	pick(base.call, "pick the first id", base.before, base.before)
 	for i, key := range o.Next.Order {
@@ -125,7 +128,7 @@ func (s search) ordered(r interp.Record, f *spec.Field) []interp.Record {
 
 // pickFacts says how the sides of what a pick looks at stand to each other.
 func (x *tried) pickFacts(m *spec.Machine) []string {
-	facts := slices.Clone(x.call.Op.Next.Where)
+	facts := slices.Clone(x.call.Op.Chosen())
 	for _, q := range x.call.Op.Require {
 		for _, f := range q.When {
 			if f.Op == spec.AnyOf || slices.ContainsFunc(f.Names(), func(t spec.Term) bool { return t.Field != nil }) {

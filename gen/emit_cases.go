@@ -134,6 +134,9 @@ func (w *caseWriter) text(p *played) string {
 		}
 		add(entry("Picks", id))
 	}
+	if p.picks() && p.want != nil && p.want.ID != "" {
+		add(entry("Picks", p.want.ID))
+	}
 	add(entry("Want", w.want(p)))
 	if p.stepRefused() && !p.noStore {
 		add(fmt.Sprintf("Then: []string{%q}", p.want.Operation+" in "+p.want.State))

@@ -103,6 +103,11 @@ func (e *testEmitter) durable() {
 			e.line("return m.%s(ctx, %s)", c.Method, given)
 			e.line("}")
 			e.line("return m.%s(ctx, at, %s)", c.Of, given)
+		case o.Each != nil:
+			e.line("if at == nil {")
+			e.line("return fsmcases.One(m.%s(ctx, %s))", c.Each, given)
+			e.line("}")
+			e.line("return m.%s(ctx, at, %s)", c.Method, given)
 		default:
 			e.line("return m.%s(ctx, at, %s)", c.Method, given)
 		}

@@ -17,7 +17,7 @@ import (
 // Case is one call and what must come of it. Records, inputs and changes are JSON
 // objects; a time is "@now", "@now+1h" or "@now-1µs".
 type Case struct {
-	In     string   // the state of the record; empty: there is none yet, or the machine picks one
+	In     string   // the state of the record; empty: there is none yet, or the machine chooses one
 	Given  string   // what the record holds besides
 	Beside []string // the other records, each as its id, its state and what it holds
 	Do     string   // the operation
@@ -29,7 +29,7 @@ type Case struct {
 	Want    string           // the event, or the refusal
 	After   string           // what it changes
 	Others  map[string]int64 // by guard: how many others the pure method is told of; by sequence: the next number
-	Picks   string           // the id of the record that the machine picks, or finds
+	Picks   string           // the id of the record that the machine chooses, or finds; of a refusal the one that refuses
 	Then    []string         // the events that follow in the transaction, with what they change; of a refusal the step: "retry in failed"
 	Effects []string         // what is performed: "send key", or "send in the transaction: key"; "send gives up"
 	Later   []string         // the events that follow when the effects are delivered
@@ -287,7 +287,7 @@ func refused(err error) string {
 }
 
 // aside says what else is wrong with a refusal; empty for nothing.
-func (p *Package[R]) aside(err error, operation, in string) string {
+func (p *Package[R]) aside(err error, operation, in, id string) string {
 	var r *fsm.Refusal
 	if !errors.As(err, &r) {
 		return ""
@@ -297,7 +297,7 @@ func (p *Package[R]) aside(err error, operation, in string) string {
 		return fmt.Sprintf("it is of machine %q", r.Machine)
 	case r.Operation != operation:
 		return fmt.Sprintf("it is of operation %q", r.Operation)
-	case in != "" && r.ID != caseID && r.ID != "":
+	case in != "" && r.ID != id && r.ID != "":
 		return fmt.Sprintf("it is of record %q", r.ID)
 	case in != "" && r.ID == "":
 		return "it names no record"

@@ -105,7 +105,7 @@ func (p *Package[R]) moves(test *testing.T) {
 			can := p.Can(r, cmp.Or(p.Stored[o], o))
 			_, err := p.Pure(&r, o, c.call(c.With))
 			want := p.turnedAway(o, e)
-			wrong := func(err error) bool { return refused(err) != want || p.aside(err, o, s) != "" }
+			wrong := func(err error) bool { return refused(err) != want || p.aside(err, o, s, caseID) != "" }
 			allowed := leads[s] != nil
 			if allowed {
 				possible[s] = append(possible[s], cmp.Or(p.Stored[o], o))
@@ -144,7 +144,7 @@ func (p *Package[R]) made(t *report, operation string) {
 			t.Fatalf("%s: %v", e.State, err)
 		}
 		can, want := p.Can(r, cmp.Or(p.Stored[operation], operation)), p.turnedAway(operation, e)
-		if refused(can) != want || p.aside(can, operation, e.State) != "" {
+		if refused(can) != want || p.aside(can, operation, e.State, caseID) != "" {
 			t.Errorf("%s in %s: Can says %v, want %s", operation, e.State, can, want)
 		}
 	}
@@ -242,7 +242,7 @@ func (p *Package[R]) called(c *Case) string {
 		return fmt.Sprintf("%s\nwant\t%s", got, c.Want)
 	}
 	if err != nil {
-		if d := p.aside(err, c.Do, c.In); d != "" {
+		if d := p.aside(err, c.Do, c.In, caseID); d != "" {
 			return got + ": " + d
 		}
 		if r := new(fsm.Refusal); errors.As(err, &r) && r.State != c.In {
@@ -284,9 +284,9 @@ func (p *Package[R]) limits(test *testing.T) {
 			continue
 		}
 		seen[c.Do+what] = true
-		if _, err := p.instead(c, call); refused(err) != "refused invalid_input "+what || p.aside(err, c.Do, c.In) != "" {
+		if _, err := p.instead(c, call); refused(err) != "refused invalid_input "+what || p.aside(err, c.Do, c.In, caseID) != "" {
 			value := map[string]string{"id": call.ID, "actor": call.Actor, "reason": call.Reason}[what]
-			t.Errorf("%s with the %s %.20q: %v %s", c, what, value, err, p.aside(err, c.Do, c.In))
+			t.Errorf("%s with the %s %.20q: %v %s", c, what, value, err, p.aside(err, c.Do, c.In, caseID))
 		}
 	}
 	for i := range p.Cases {
@@ -344,7 +344,7 @@ func (p *Package[R]) late(t *report, c *Case) {
 		case errors.As(err, &r) && (r.Code == fsm.ErrGuard || r.Code == fsm.ErrInvariant): // which come first
 		case errors.As(err, &r):
 			// A length such as now - began may be too long before.
-			wrong, set := p.aside(err, c.Do, c.In), string(object(c.After)[r.Name])
+			wrong, set := p.aside(err, c.Do, c.In, caseID), string(object(c.After)[r.Name])
 			length := slices.ContainsFunc(p.Descriptor.Schema.Columns, func(x driver.Column) bool {
 				return x.Name == r.Name && x.Kind == driver.KindInt && p.leaves(c, later, r.Name) != p.leaves(c, c.call(c.With), r.Name)
 			})
@@ -373,8 +373,8 @@ func (p *Package[R]) unsound(t *report, c *Case) {
 		}
 		_, err = p.Pure(&r, c.Do, c.call(c.With))
 		var x *fsm.Refusal
-		if errors.As(err, &x) && x.Code == fsm.ErrInvariant && (x.Name == "" || p.aside(err, c.Do, c.In) != "") {
-			t.Errorf("%s, but %s: %v %s", c, check.But, err, p.aside(err, c.Do, c.In))
+		if errors.As(err, &x) && x.Code == fsm.ErrInvariant && (x.Name == "" || p.aside(err, c.Do, c.In, caseID) != "") {
+			t.Errorf("%s, but %s: %v %s", c, check.But, err, p.aside(err, c.Do, c.In, caseID))
 		}
 	}
 }

@@ -210,10 +210,13 @@ func (x *played[R]) refused(err error) string {
 		return fmt.Sprintf("%s, want %s", got, x.c.Want)
 	}
 	operation, in := x.c.Do, x.c.In
+	if x.c.Picks != "" { // one of those that the machine chose refuses
+		in = x.p.Descriptor.Schema.StateName(x.before.State)
+	}
 	for _, step := range x.c.Then { // the one that was refused, and the state that the call led to
 		operation, in, _ = strings.Cut(step, " in ")
 	}
-	if d := x.p.aside(err, operation, in); d != "" {
+	if d := x.p.aside(err, operation, in, x.id); d != "" {
 		return fmt.Sprintf("%v: %s", err, d)
 	}
 	return x.unchanged()

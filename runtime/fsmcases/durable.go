@@ -2,6 +2,7 @@ package fsmcases
 
 import (
 	"context"
+	"fmt"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
@@ -48,4 +49,15 @@ func Opened[M, R any](
 		}
 		return over(m), nil
 	}
+}
+
+// One returns the outcome of a call on each that fits, where one record does.
+func One[R any](outs []fsm.Outcome[R], err error) (fsm.Outcome[R], error) {
+	switch {
+	case err != nil:
+		return fsm.Outcome[R]{}, err
+	case len(outs) != 1:
+		return fsm.Outcome[R]{}, fmt.Errorf("%d records took the step, want one", len(outs))
+	}
+	return outs[0], nil
 }

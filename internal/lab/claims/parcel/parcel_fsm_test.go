@@ -35,6 +35,9 @@ var testCases = []fsmcases.Case{
 	{In: "open", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "tag", With: `{"name":""}`, Want: "refused invalid_input name"},
 	{In: "open", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "tag", With: `{"name":"a\u0000"}`, Want: "refused invalid_input name"},
 	{In: "packed", Given: `{"order_id":"order_id","tags":["tags"],"tries":5}`, Do: "tag", With: `{"name":"name"}`, Want: "refused invariant", NoStore: true},
+	{Beside: []string{`a-1 open {"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`}, Do: "tag", With: `{"name":"name"}`, Picks: "a-1", Want: "tag: open -> open", After: `{"tags":["name","tags"]}`},
+	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`}, Do: "tag", With: `{"name":"name"}`, Picks: "a-1", Want: "tag: packed -> packed", After: `{"tags":["name","tags"]}`},
+	{Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"carrier","tries":5}`}, Do: "tag", With: `{"name":"name"}`, Want: "refused nothing_to_do"},
 	// seal
 	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "seal", Want: "seal: packed -> packed", After: `{"sealed":true}`},
 	{In: "packed", Given: `{"order_id":"order_id","tags":["tags"],"tries":5}`, Do: "seal", Want: "refused invariant", NoStore: true},
@@ -57,18 +60,50 @@ var testCases = []fsmcases.Case{
 	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"carrier-a","tries":5}`, `b-1 sent {"order_id":"order_id","carrier":"carrier-b","tries":5}`, `c-1 sent {"order_id":"order_id","carrier":"carrier-c","tries":5}`, `d-1 sent {"order_id":"order_id","carrier":"carrier-d","tries":5}`}, Do: "send", With: `{"by":"by"}`, Others: map[string]int64{"few_lost": 4}, Want: "refused guard few_lost (too_many_sent)"},
 	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Beside: []string{`a-1 cancelled {"order_id":"order_id","tries":5}`, `b-1 sent {"order_id":"order_id","carrier":"carrier-b","tries":5}`, `c-1 sent {"order_id":"order_id","carrier":"carrier-c","tries":5}`, `d-1 sent {"order_id":"order_id","carrier":"carrier-d","tries":5}`}, Do: "send", With: `{"by":"by"}`, Others: map[string]int64{"few_lost": 3}, Want: "send: packed -> sent", After: `{"tries":6}`},
 	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Beside: []string{`a-1 sent {"order_id":"a","carrier":"carrier-a","tries":5}`, `b-1 sent {"order_id":"order_id","carrier":"carrier-b","tries":5}`, `c-1 sent {"order_id":"order_id","carrier":"carrier-c","tries":5}`, `d-1 sent {"order_id":"order_id","carrier":"carrier-d","tries":5}`}, Do: "send", With: `{"by":"by"}`, Others: map[string]int64{"few_lost": 3}, Want: "send: packed -> sent", After: `{"tries":6}`},
+	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"by","tags":["tags"]}`}, Do: "send", With: `{"by":"by"}`, Picks: "a-1", Want: "send: packed -> packed", After: `{"tries":1}`},
+	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"a","tags":["tags"]}`}, Do: "send", With: `{"by":"by"}`, Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"by","tags":["tags"]}`}, Do: "send", With: `{"by":"by"}`, Picks: "a-1", Want: "send: packed -> packed", After: `{"tries":1}`},
+	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"by","tags":["tags"]}`}, Do: "send", With: `{"by":"by"}`, Picks: "a-1", Want: "send: packed -> packed", After: `{"tries":1}`},
+	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"by","tags":["tags"],"tries":1}`}, Do: "send", With: `{"by":"by"}`, Picks: "a-1", Want: "send: packed -> sent", After: `{"tries":2}`},
+	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"by","tags":["tags"],"tries":1}`}, Do: "send", With: `{"by":"by"}`, Picks: "a-1", Want: "send: packed -> sent", After: `{"tries":2}`},
+	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"by","tags":["tags"],"tries":9223372036854775807}`}, Do: "send", With: `{"by":"by"}`, Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"by","tags":["tags"],"tries":2}`}, Do: "send", With: `{"by":"by"}`, Picks: "a-1", Want: "send: packed -> sent", After: `{"tries":3}`},
+	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"by","tags":["tags"],"tries":3}`}, Do: "send", With: `{"by":"by"}`, Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"by","tags":["tags"],"tries":4}`}, Do: "send", With: `{"by":"by"}`, Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"by","tags":["tags"]}`}, Do: "send", With: `{"by":""}`, Want: "refused invalid_input by"},
+	{Beside: []string{`a-1 open {"order_id":"order_id","tries":5}`}, Do: "send", With: `{"by":"by"}`, Want: "refused nothing_to_do"},
 	// cancel
 	{In: "open", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "cancel", With: `{"of":"of"}`, Want: "cancel: open -> cancelled", Again: []string{`reused {"of":"a"}`}},
 	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "cancel", With: `{"of":"of"}`, Want: "cancel: packed -> cancelled"},
 	{In: "open", Given: `{"order_id":"a","sealed":true}`, Do: "cancel", With: `{"of":"c"}`, By: "d", Want: "refused guard not_sealed (sealed)"},
 	{In: "open", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "cancel", With: `{"of":""}`, Want: "refused invalid_input of"},
 	{In: "open", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "cancel", With: `{"of":"a\u0000"}`, Want: "refused invalid_input of"},
+	{Beside: []string{`a-1 open {"order_id":"of","carrier":"carrier","tags":["tags"],"tries":5}`}, Do: "cancel", With: `{"of":"of"}`, Picks: "a-1", Want: "cancel: open -> cancelled"},
+	{Beside: []string{`a-1 open {"order_id":"a","carrier":"carrier","tags":["tags"],"tries":5}`}, Do: "cancel", With: `{"of":"of"}`, Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 open {"order_id":"of","carrier":"carrier","tags":["tags"],"tries":5}`}, Do: "cancel", With: `{"of":"of"}`, Picks: "a-1", Want: "cancel: open -> cancelled"},
+	{Beside: []string{`a-1 open {"order_id":"of","carrier":"carrier","tags":["tags"],"tries":5}`}, Do: "cancel", With: `{"of":"of"}`, Picks: "a-1", Want: "cancel: open -> cancelled"},
+	{Beside: []string{`a-1 open {"order_id":"of","carrier":"carrier","tags":["tags"],"sealed":true,"tries":5}`}, Do: "cancel", With: `{"of":"of"}`, Picks: "a-1", Want: "refused guard not_sealed (sealed)"},
+	{Beside: []string{`a-1 open {"order_id":"of","carrier":"carrier","tags":["tags"],"tries":5}`}, Do: "cancel", With: `{"of":""}`, Want: "refused invalid_input of"},
+	{Beside: []string{`a-1 packed {"order_id":"of","carrier":"carrier","tags":["tags"],"tries":5}`}, Do: "cancel", With: `{"of":"of"}`, Picks: "a-1", Want: "cancel: packed -> cancelled"},
+	{Beside: []string{`a-1 packed {"order_id":"a","carrier":"carrier","tags":["tags"],"tries":5}`}, Do: "cancel", With: `{"of":"of"}`, Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 packed {"order_id":"of","carrier":"carrier","tags":["tags"],"tries":5}`}, Do: "cancel", With: `{"of":"of"}`, Picks: "a-1", Want: "cancel: packed -> cancelled"},
+	{Beside: []string{`a-1 packed {"order_id":"of","carrier":"carrier","tags":["tags"],"tries":5}`}, Do: "cancel", With: `{"of":"of"}`, Picks: "a-1", Want: "cancel: packed -> cancelled"},
+	{Beside: []string{`a-1 packed {"order_id":"of","carrier":"carrier","tags":["tags"],"sealed":true,"tries":5}`}, Do: "cancel", With: `{"of":"of"}`, Picks: "a-1", Want: "refused guard not_sealed (sealed)"},
+	{Beside: []string{`a-1 packed {"order_id":"of","carrier":"carrier","tags":["tags"],"tries":5}`}, Do: "cancel", With: `{"of":""}`, Want: "refused invalid_input of"},
+	{Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"carrier","tries":5}`}, Do: "cancel", With: `{"of":"of"}`, Want: "refused nothing_to_do"},
 	// recall
 	{In: "sent", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "recall", With: `{"tagged":"tagged"}`, Want: "recall: sent -> open", After: `{"carrier":null}`, Again: []string{`reused {"tagged":"a"}`}},
 	{In: "sent", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "recall", With: `{"tagged":""}`, Want: "refused invalid_input tagged"},
 	{In: "sent", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "recall", With: `{"tagged":"a\u0000"}`, Want: "refused invalid_input tagged"},
 	{In: "sent", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "recall", With: `{"tagged":"tagged"}`, By: "-", Want: "refused actor_missing"},
 	{In: "sent", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "recall", With: `{"tagged":"tagged"}`, Why: "-", Want: "refused reason_missing"},
+	{Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"carrier","tags":["tagged"],"tries":5}`}, Do: "recall", With: `{"tagged":"tagged"}`, Picks: "a-1", Want: "recall: sent -> open", After: `{"carrier":null}`},
+	{Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"a","tags":["tagged"],"tries":5}`}, Do: "recall", With: `{"tagged":"tagged"}`, Picks: "a-1", Want: "recall: sent -> open", After: `{"carrier":null}`},
+	{Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"carrier","tries":5}`}, Do: "recall", With: `{"tagged":"tagged"}`, Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"carrier","tags":["tagged"],"tries":5}`}, Do: "recall", With: `{"tagged":""}`, Want: "refused invalid_input tagged"},
+	{Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"carrier","tags":["tagged"],"tries":5}`}, Do: "recall", With: `{"tagged":"tagged"}`, By: "-", Want: "refused actor_missing"},
+	{Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"carrier","tags":["tagged"],"tries":5}`}, Do: "recall", With: `{"tagged":"tagged"}`, Why: "-", Want: "refused reason_missing"},
+	{Beside: []string{`a-1 open {"order_id":"order_id","tries":5}`}, Do: "recall", With: `{"tagged":"tagged"}`, Want: "refused nothing_to_do"},
 }
 
 // testChecks are records, and the rules that each breaks: in each state one that is whole, and
@@ -153,14 +188,26 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "pack":
 		return m.Pack(ctx, at, PackInput{Carrier: c.Text("carrier")}, c.Given())
 	case "tag":
+		if at == nil {
+			return fsmcases.One(m.TagEach(ctx, TagInput{Name: c.Text("name")}, c.Given()))
+		}
 		return m.Tag(ctx, at, TagInput{Name: c.Text("name")}, c.Given())
 	case "seal":
 		return m.Seal(ctx, at, c.Given())
 	case "send":
+		if at == nil {
+			return fsmcases.One(m.SendEach(ctx, SendInput{By: c.Text("by")}, c.Given()))
+		}
 		return m.Send(ctx, at, SendInput{By: c.Text("by")}, c.Given())
 	case "cancel":
+		if at == nil {
+			return fsmcases.One(m.CancelEach(ctx, CancelInput{Of: c.Text("of")}, c.Given()))
+		}
 		return m.Cancel(ctx, at, CancelInput{Of: c.Text("of")}, c.Given())
 	case "recall":
+		if at == nil {
+			return fsmcases.One(m.RecallEach(ctx, RecallInput{Tagged: c.Text("tagged")}, c.Given()))
+		}
 		return m.Recall(ctx, at, RecallInput{Tagged: c.Text("tagged")}, c.Given())
 	}
 	return Outcome{}, &fsmcases.NotOfferedError{Operation: operation}
