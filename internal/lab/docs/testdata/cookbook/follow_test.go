@@ -2,6 +2,7 @@ package cookbook
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -42,8 +43,10 @@ func follow[T any](t *testing.T, store interface {
 			t.Fatal(migrate)
 		}
 	}
-	purchases := must(purchase.Open(ctx, store))
+	back := &recall{}
+	purchases := must(purchase.Open(ctx, store, back))
 	deliveries := must(delivery.Open(ctx, store, counts[T]{store, purchases}))
+	back.deliveries = deliveries
 	const rounds, each = 20, 3
 	for round := range rounds {
 		id := fmt.Sprint("purchase-", round)
@@ -64,6 +67,38 @@ func follow[T any](t *testing.T, store interface {
 		all.Wait()
 		if p := must(purchases.Record(ctx, id)); p.State != purchase.StateComplete || p.Sent != each || p.Arrived != each {
 			t.Errorf("all deliveries have arrived, and the purchase is %+v", p)
+		}
+	}
+	for round := range rounds { // one is cancelled while deliveries are sent and arrive
+		id := fmt.Sprint("cancelled-", round)
+		must(purchases.Place(ctx, id, fsm.Call{RequestID: "place " + id}))
+		var all sync.WaitGroup
+		for n := range each {
+			all.Go(func() {
+				child := fmt.Sprint(id, "-", n)
+				_, err := deliveries.Send(ctx, child, delivery.SendInput{Purchase: id}, fsm.Call{RequestID: "send " + child})
+				if err == nil && n == 0 {
+					_, err = deliveries.Arrive(ctx, fsm.Ref{ID: child}, fsm.Call{RequestID: "arrive " + child})
+				}
+				if err != nil && !errors.Is(err, fsm.ErrTerminal) {
+					t.Error(err)
+				}
+			})
+		}
+		all.Go(func() {
+			if _, err := purchases.Cancel(ctx, fsm.Ref{ID: id}, fsm.Call{RequestID: "cancel " + id}); err != nil && !errors.Is(err, fsm.ErrTerminal) {
+				t.Error(err)
+			}
+		})
+		all.Wait()
+		must(purchases.Deliver(ctx))
+		if must(purchases.Record(ctx, id)).State != purchase.StateCancelled {
+			continue // its only delivery had arrived
+		}
+		for d, err := range deliveries.List(ctx, delivery.StateUnderWay) {
+			if err != nil || d.Purchase == id {
+				t.Errorf("%s was cancelled, and %s is under way, %v", id, d.ID, err)
+			}
 		}
 	}
 }
