@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -40,17 +41,15 @@ func (m *Machine[R]) each(ctx context.Context, c fsmimpl.Call[R]) ([]Outcome[R],
 	}
 	q.among = true
 	var outs []Outcome[R]
-	wait := m.joined != nil // for who has the records, in the order of all that lock several
 	u := m.unit(q.op, "", q.RequestID)
 	if bulk, ok := m.table.(driver.Bulk); ok && simple(q.op, &q.Call) {
 		u.fast = func() (slow bool, err error) {
-			outs, wait, err = m.eachTogether(ctx, bulk, q)
-			return wait, err
+			outs, slow, err = m.eachTogether(ctx, bulk, q)
+			return slow, err
 		}
 	}
 	u.try = func(tx driver.Tx, again bool) (err error) {
-		wait = wait || again
-		outs, err = m.eachIn(ctx, tx, q, again, wait)
+		outs, err = m.eachIn(ctx, tx, q, again)
 		return err
 	}
 	u.find = func(r driver.Reader) (found bool, err error) {
@@ -65,57 +64,66 @@ func (m *Machine[R]) each(ctx context.Context, c fsmimpl.Call[R]) ([]Outcome[R],
 
 // eachTogether is the first try: all steps are decided, and written at once. Whatever speaks
 // against one of them makes it slow.
-func (m *Machine[R]) eachTogether(ctx context.Context, bulk driver.Bulk, q *request[R]) (outs []Outcome[R], slow bool, err error) {
+func (m *Machine[R]) eachTogether(ctx context.Context, bulk driver.Bulk, q *request[R]) ([]Outcome[R], bool, error) {
 	var steps []*step[R]
-	slow, err = bulkTry(ctx, bulk, func(tx driver.ManyTx) error {
-		rows, err := m.fitting(tx, q)
-		if err != nil {
-			return err
-		}
-		steps = make([]*step[R], len(rows)) // the transaction may have begun anew
-		for i := range rows {
-			rec, err := m.load(q.op, &rows[i])
-			if err != nil {
+	held := false
+	try := func(wait bool) (slow bool, err error) {
+		return bulkTry(ctx, bulk, func(tx driver.ManyTx) error {
+			rows, err := m.fitting(tx, q, wait)
+			if held = errors.Is(err, driver.ErrMoved); err != nil {
 				return err
 			}
-			if steps[i], err = m.decide(q.op, &q.Call, &rows[i], rec, rows[i].ID, nil, q.origin(q.RequestID, int64(i))); err != nil {
+			if steps, err = m.decideEach(q, rows); err != nil { // the transaction may have begun anew
 				return err
 			}
-			steps[i].write.Old = &rows[i]
-		}
-		if m.passOn(steps) {
-			return driver.ErrMoved
-		}
-		return tx.WriteMany(writesOf(steps))
-	})
+			return tx.WriteMany(writesOf(steps))
+		})
+	}
+	slow, err := try(false)
+	if slow && held {
+		slow, err = try(true)
+	}
 	if slow || err != nil {
 		return nil, slow, err
 	}
-	outs = make([]Outcome[R], len(steps))
+	outs := make([]Outcome[R], len(steps))
 	for i, s := range steps {
 		outs[i] = m.stepOutcome(s)
 	}
 	return outs, false, nil
 }
 
+// decideEach decides on rows that the transaction has locked.
+func (m *Machine[R]) decideEach(q *request[R], rows []driver.Row) ([]*step[R], error) {
+	steps := make([]*step[R], len(rows))
+	for i := range rows {
+		row := &rows[i]
+		rec, err := m.load(q.op, row)
+		if err != nil {
+			return nil, err
+		}
+		if steps[i], err = m.decide(q.op, &q.Call, row, rec, row.ID, nil, q.origin(q.RequestID, int64(i))); err != nil {
+			return nil, err
+		}
+		steps[i].write.Old = row
+	}
+	if m.passOn(steps) {
+		return nil, errPassOn
+	}
+	return steps, nil
+}
+
+// errPassOn makes a try slow: the order of its writes counts.
+var errPassOn = errors.New("a place is passed on")
+
 // eachIn takes the records one by one, within a transaction.
-func (m *Machine[R]) eachIn(ctx context.Context, tx driver.Tx, q *request[R], again, wait bool) ([]Outcome[R], error) {
+func (m *Machine[R]) eachIn(ctx context.Context, tx driver.Tx, q *request[R], again bool) ([]Outcome[R], error) {
 	if !q.own || again {
 		if outs, err := m.known(tx, q, "", q.RequestID); err != nil || len(outs) > 0 {
 			return outs, err
 		}
 	}
-	if wait {
-		m.tick(q)
-		ids, err := m.idsOfEach(tx, q)
-		if err != nil {
-			return nil, err
-		}
-		if err := lockAll(tx, ids); err != nil {
-			return nil, err
-		}
-	}
-	rows, err := m.fitting(tx, q)
+	rows, err := m.fitting(tx, q, again || m.joined != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -136,11 +144,12 @@ func (m *Machine[R]) eachIn(ctx context.Context, tx driver.Tx, q *request[R], ag
 	return outs, nil
 }
 
-// fitting locks the records that fit, and returns them by id. It passes over those that
-// another writer has; then it is ErrMoved, and the next try waits for them.
-func (m *Machine[R]) fitting(tx driver.Tx, q *request[R]) ([]driver.Row, error) {
+// fitting locks the records that fit, and returns them by id: those that nobody else has, or,
+// with wait, all that are there when it looks. Where it missed one it is ErrMoved.
+func (m *Machine[R]) fitting(tx driver.Tx, q *request[R], wait bool) ([]driver.Row, error) {
 	m.tick(q)
-	rows, err := m.rowsOfEach(tx, q, true)
+	look := driver.Query{States: q.op.From, Where: timed(q.Where, q.at), Limit: int(q.op.Each) + 1, Lock: true, Wait: wait}
+	rows, err := m.rowsOfEach(tx, q, look)
 	if err != nil {
 		return nil, err
 	}
@@ -148,12 +157,13 @@ func (m *Machine[R]) fitting(tx driver.Tx, q *request[R]) ([]driver.Row, error) 
 	for i := range rows {
 		locked[rows[i].ID] = true
 	}
-	ids, err := m.idsOfEach(tx, q)
+	look.Lock, look.Wait = false, false
+	there, err := m.rowsOfEach(tx, q, look)
 	if err != nil {
 		return nil, err
 	}
-	for _, id := range ids {
-		if !locked[id] {
+	for i := range there {
+		if !locked[there[i].ID] {
 			return nil, driver.ErrMoved
 		}
 	}
@@ -168,21 +178,9 @@ func (m *Machine[R]) fitting(tx driver.Tx, q *request[R]) ([]driver.Row, error) 
 	return rows, nil
 }
 
-// idsOfEach returns the ids of the records that fit, and locks none.
-func (m *Machine[R]) idsOfEach(tx driver.Tx, q *request[R]) ([]string, error) {
-	rows, err := m.rowsOfEach(tx, q, false)
-	ids := make([]string, len(rows))
-	for i := range rows {
-		ids[i] = rows[i].ID
-	}
-	return ids, err
-}
-
-// rowsOfEach reads the records that fit, by id: no more than one too many.
-func (m *Machine[R]) rowsOfEach(tx driver.Tx, q *request[R], lock bool) (rows []driver.Row, err error) {
-	most := int(q.op.Each) + 1
-	look := driver.Query{States: q.op.From, Where: timed(q.Where, q.at), Limit: most, Lock: lock}
-	for {
+// rowsOfEach reads the records that fit, by id: no more than the limit of the query.
+func (m *Machine[R]) rowsOfEach(tx driver.Tx, q *request[R], look driver.Query) (rows []driver.Row, err error) {
+	for most := look.Limit; ; {
 		part, err := inspect.Collect(tx, look)
 		if err != nil {
 			return nil, err

@@ -12,6 +12,7 @@ type Query struct {
 	Behind []any    // with Order: what the row After holds of its keys, as in Row.Values
 	Limit  int      // 0: all
 	Lock   bool     // in a Tx: lock the rows, pass over those that another writer has locked
+	Wait   bool     // with Lock, without Order: wait for those, by id
 
 	Park *Parking  // in a ParkingTx: leave out what is parked
 	Stir time.Time // with Park: ErrStir when Wake has something to do at that time

@@ -96,7 +96,11 @@ func (r *reader) rows(q *driver.Query) ([]driver.Row, error) {
 	}
 	statement := b.String()
 	if q.Lock {
-		statement += r.t.dialect.lock()
+		if q.Wait {
+			statement += r.t.dialect.hold()
+		} else {
+			statement += r.t.dialect.lock()
+		}
 		r.locked = true
 	}
 	var list []driver.Row

@@ -77,6 +77,52 @@ var inspectTests = []test{
 
 // lockTests are about rows that a transaction has locked.
 var lockTests = []test{
+	{"rows that are waited for are all there", func(b *bench) {
+		const rows, callers = 5, 6
+		for i := range rows {
+			b.make(parcel(fmt.Sprintf("p%d", i), "a"))
+		}
+		take := func(tx fsm.Tx) error {
+			n := 0
+			for row, err := range tx.Rows(driver.Query{States: []string{"waiting"}, Limit: rows + 1, Lock: true, Wait: true}) {
+				if err != nil {
+					return err
+				}
+				p, err := Decode(row)
+				if err != nil {
+					return err
+				}
+				q := p
+				q.Moves, q.Rev = q.Moves+1, q.Rev+1
+				if err := tx.Write(change(p, q, "bill", "")); err != nil {
+					return err
+				}
+				n++
+			}
+			if n != rows {
+				b.Errorf("%d rows, want all %d", n, rows)
+			}
+			return nil
+		}
+		var group sync.WaitGroup
+		for range callers {
+			group.Go(func() {
+				var err error = fsm.ErrBusy
+				for errors.Is(err, fsm.ErrBusy) || errors.Is(err, driver.ErrMoved) {
+					err = b.table.Update(b.ctx, take)
+				}
+				if err != nil {
+					b.Errorf("it got %v", err)
+				}
+			})
+		}
+		group.Wait()
+		for i := range rows {
+			if row := b.row(fmt.Sprintf("p%d", i)); row.Rev != 1+callers {
+				b.Errorf("%s is at revision %d, want %d", row.ID, row.Rev, 1+callers)
+			}
+		}
+	}},
 	{"rows that are locked go to one transaction only", func(b *bench) {
 		// There are as many rows as pickers, so each must find one that nobody has.
 		const pickers = 8
