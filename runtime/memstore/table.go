@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -189,9 +190,11 @@ func (t *table) note(tx *Tx, e driver.Event) {
 	}
 	for _, key := range requestKeys(&e) {
 		old := t.requests[key]
-		list := append(slices.Clip(old), e)
-		slices.SortStableFunc(list, func(a, b driver.Event) int { return int(a.RequestN - b.RequestN) })
-		t.requests[key] = list
+		if at, _ := slices.BinarySearchFunc(old, e.RequestN+1, byRequestN); at < len(old) {
+			t.requests[key] = slices.Insert(slices.Clone(old), at, e)
+		} else {
+			t.requests[key] = append(old, e)
+		}
 		tx.later(func() {
 			if old == nil {
 				delete(t.requests, key)
@@ -249,13 +252,12 @@ func (t *table) taken(e *driver.Event) bool {
 	if e.RequestN < 0 {
 		return false
 	}
-	for _, other := range t.requests[requestKey{"", e.RequestID}] {
-		if other.RequestN == e.RequestN {
-			return true
-		}
-	}
-	return false
+	_, found := slices.BinarySearchFunc(t.requests[requestKey{"", e.RequestID}], e.RequestN, byRequestN)
+	return found
 }
+
+// byRequestN compares an event of a request with a number.
+func byRequestN(e driver.Event, n int64) int { return cmp.Compare(e.RequestN, n) }
 
 // ask puts a delivery into the outbox.
 func (t *table) ask(tx *Tx, d driver.Delivery) {
