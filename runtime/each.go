@@ -167,21 +167,26 @@ func (m *Machine[R]) fitting(tx driver.Tx, q *request[R], wait bool) ([]driver.R
 			return nil, driver.ErrMoved
 		}
 	}
+	return rows, m.many(q, len(rows))
+}
+
+// many refuses a call on so many records, if they are none or too many.
+func (m *Machine[R]) many(q *request[R], n int) error {
 	switch {
-	case len(rows) == 0:
-		return nil, m.unless(q, "", m.refusal(ErrNothingToDo, q.op, "", ""))
-	case int64(len(rows)) > q.op.Each:
+	case n == 0:
+		return m.unless(q, "", m.refusal(ErrNothingToDo, q.op, "", ""))
+	case int64(n) > q.op.Each:
 		r := m.refusal(ErrTooLarge, q.op, "", "")
 		r.Message = fmt.Sprintf("more than %d records fit", q.op.Each)
-		return nil, m.unless(q, "", r)
+		return m.unless(q, "", r)
 	}
-	return rows, nil
+	return nil
 }
 
 // rowsOfEach reads the records that fit, by id: no more than the limit of the query.
-func (m *Machine[R]) rowsOfEach(tx driver.Tx, q *request[R], look driver.Query) (rows []driver.Row, err error) {
+func (m *Machine[R]) rowsOfEach(r driver.Reader, q *request[R], look driver.Query) (rows []driver.Row, err error) {
 	for most := look.Limit; ; {
-		part, err := inspect.Collect(tx, look)
+		part, err := inspect.Collect(r, look)
 		if err != nil {
 			return nil, err
 		}

@@ -293,7 +293,7 @@ func (m *Machine[R]) Engine() *inspect.Engine[R] {
 			u.find = w.Find
 			return m.run(ctx, u)
 		},
-		Would: m.would, Hasten: m.hasten, Abandon: m.abandon, Failed: m.failedOf,
+		Would: m.would, WouldEach: m.wouldEach, Hasten: m.hasten, Abandon: m.abandon, Failed: m.failedOf,
 		Load: func(row *driver.Row) (R, error) { return m.load(nil, row) },
 	}
 }

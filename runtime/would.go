@@ -3,6 +3,7 @@ package fsm
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
@@ -38,6 +39,47 @@ func (m *Machine[R]) would(ctx context.Context, at driver.Ref, c fsmimpl.Call[R]
 		_, err = m.decide(q.op, &q.Call, &row, rec, row.ID, peers, q.origin("", -1))
 		return err
 	})
+}
+
+// wouldEach returns the records that a call on each would move now, by id, as they are; or what it would be refused with,
+// as would does. Each is looked at alone: what those before it do is not told.
+func (m *Machine[R]) wouldEach(ctx context.Context, c fsmimpl.Call[R]) (list []driver.Row, err error) {
+	q, err := m.prepare(c, "", false)
+	if err != nil {
+		return nil, err
+	}
+	if q.op.Each == 0 {
+		return nil, fmt.Errorf("%s: %s takes one record at a time", m.schema.Machine, q.op.Name)
+	}
+	m.tick(q)
+	err = m.table.View(ctx, func(r driver.Reader) (err error) {
+		look := driver.Query{States: q.op.From, Where: timed(q.Where, q.at), Limit: int(q.op.Each) + 1}
+		if list, err = m.rowsOfEach(r, q, look); err != nil {
+			return err
+		}
+		if err := m.many(q, len(list)); err != nil {
+			return err
+		}
+		for i := range list {
+			row := &list[i]
+			rec, err := m.load(q.op, row)
+			if err != nil {
+				return err
+			}
+			peers, err := m.peersOf(r, q, row, rec)
+			if err != nil {
+				return err
+			}
+			if _, err = m.decide(q.op, &q.Call, row, rec, row.ID, peers, q.origin("", -1)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
 }
 
 // peersOf counts the other records that a call's guards ask for, without their locks.

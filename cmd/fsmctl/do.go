@@ -25,6 +25,7 @@ type doFlags struct {
 	reason  string
 	request string
 	rev     int64
+	each    bool
 	yes     bool
 	asJSON  bool
 }
@@ -37,7 +38,8 @@ func (c *ctl) doCommand() *cobra.Command {
 		Long: `Do runs an operation as the machine's program would: its guards are asked, and the
 log says who did it and why. Without --yes it only says whether the operation
 would be taken now. An operation that asks for an effect needs the program, and is
-refused. An operation that creates needs no ID: it makes one.
+refused. An operation that creates needs no ID: it makes one. With --each an operation
+with ` + "`each`" + ` is run on every record that fits, all or none.
 
 Inputs are written as --input name=value. A time is ` + "`2026-01-02T15:04:05Z`" + `, or +5m from
 now; a length is 90s or 2h; a set is a list with commas; JSON is JSON. An input
@@ -50,6 +52,7 @@ lost is made again with the same --request-id, and done once.
 The exit code is 1 when the call is refused.`,
 		Example: `  fsmctl do --db jobs.db job.yaml requeue_stalled job-7
   fsmctl do --db jobs.db --yes --actor ann --reason 'the host is back' job.yaml requeue_stalled job-7
+  fsmctl do --db shop.db --each --input of=order-9 parcel.yaml cancel
   fsmctl do --db jobs.db --yes --input payload='{"to":"ben"}' job.yaml enqueue`,
 		Args:              cobra.RangeArgs(2, 3),
 		ValidArgsFunction: cli.SpecThen,
@@ -72,6 +75,7 @@ The exit code is 1 when the call is refused.`,
 	cmd.Flags().StringVar(&f.reason, "reason", "", "why, for the log")
 	cmd.Flags().StringVar(&f.request, "request-id", "", "the name of the call; without it a new one")
 	cmd.Flags().Int64Var(&f.rev, "rev", 0, "the revision at which it is decided; without it the record's own")
+	cmd.Flags().BoolVar(&f.each, "each", false, "run it on every record that fits, all or none")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "do it")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print one object of JSON")
 	return cmd
@@ -83,6 +87,7 @@ type doReport struct {
 	RequestID string      `json:"request_id,omitempty"`
 	Replayed  bool        `json:"replayed,omitempty"` // it was done by an earlier call with this request id
 	Would     bool        `json:"would,omitempty"`    // without --yes: it would be taken
+	Fit       []string    `json:"fit,omitempty"`      // with --each, without --yes: the ids of the records that would be moved
 	Events    []fsm.Event `json:"events,omitempty"`
 	Refused   *doRefused  `json:"refused,omitempty"`
 }
@@ -98,7 +103,7 @@ func (c *ctl) do(path, operation, id string, f doFlags) error {
 	if err != nil {
 		return err
 	}
-	o, err := operationOf(src.Machine, operation, id)
+	o, err := operationOf(src.Machine, operation, id, f.each)
 	if err != nil {
 		return err
 	}
@@ -126,7 +131,11 @@ func (c *ctl) do(path, operation, id string, f doFlags) error {
 			s.Rev = at.Rev
 		}
 	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case f.each:
+		err = c.stepEach(ctx, db, s, &r, f.yes)
+	default:
 		err = c.step(ctx, db, s, &r, f.yes)
 	}
 	if closed := db.Close(); err == nil {
@@ -152,7 +161,7 @@ func (c *ctl) do(path, operation, id string, f doFlags) error {
 }
 
 // operationOf finds an operation that people can run.
-func operationOf(m *spec.Machine, name, id string) (*spec.Operation, error) {
+func operationOf(m *spec.Machine, name, id string, each bool) (*spec.Operation, error) {
 	var names []string
 	for _, o := range m.Operations {
 		if o.By != spec.BySystem {
@@ -164,6 +173,11 @@ func operationOf(m *spec.Machine, name, id string) (*spec.Operation, error) {
 		switch {
 		case o.By == spec.BySystem:
 			return nil, cli.Usagef("only the machine itself runs %s of %s", name, m.Name)
+		case each && o.Each == nil:
+			return nil, cli.Usagef("%s has no `each`; name one record", name)
+		case each && id != "":
+			return nil, cli.Usagef("--each takes every record that fits, and %s is one; give one of the two", cli.Plain(id))
+		case each:
 		case id == "" && len(o.Creates) == 0:
 			return nil, cli.Usagef("%s works on a record; write its id behind the operation", name)
 		}

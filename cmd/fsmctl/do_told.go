@@ -29,6 +29,29 @@ func (c *ctl) step(ctx context.Context, db *live.DB, s *live.Step, r *doReport, 
 		err = db.Would(ctx, s)
 		r.Would = err == nil
 	}
+	return r.refusal(err)
+}
+
+// stepEach is step for every record that fits.
+func (c *ctl) stepEach(ctx context.Context, db *live.DB, s *live.Step, r *doReport, yes bool) error {
+	if !yes {
+		list, err := db.WouldEach(ctx, s)
+		for i := range list {
+			r.Fit = append(r.Fit, list[i].ID)
+		}
+		r.Would = err == nil
+		return r.refusal(err)
+	}
+	outs, err := db.DoEach(ctx, s)
+	for i := range outs {
+		r.Replayed = outs[i].Replayed
+		r.Events = append(r.Events, outs[i].Events...)
+	}
+	return r.refusal(err)
+}
+
+// refusal notes a refusal, and returns any other error.
+func (r *doReport) refusal(err error) error {
 	var refused *fsm.Refusal
 	if errors.As(err, &refused) && !errors.Is(err, fsm.ErrBusy) && !errors.Is(err, fsm.ErrFull) {
 		r.Refused = &doRefused{Code: string(refused.Code), Error: refused.ErrorName(), Text: refused.Error()}
@@ -36,6 +59,9 @@ func (c *ctl) step(ctx context.Context, db *live.DB, s *live.Step, r *doReport, 
 	}
 	return err
 }
+
+// mostShown is how many records of a call on each are named before it is made.
+const mostShown = 20
 
 // told prints what became of a call.
 func (c *ctl) told(db *live.DB, o *spec.Operation, row *driver.Row, r *doReport, f doFlags) error {
@@ -46,6 +72,10 @@ func (c *ctl) told(db *live.DB, o *spec.Operation, row *driver.Row, r *doReport,
 	switch {
 	case r.Refused != nil:
 		fmt.Fprintf(&b, "refused: %s\n", cli.Plain(r.Refused.Text))
+	case r.Would && f.each:
+		shown := r.Fit[:min(len(r.Fit), mostShown)]
+		more := map[bool]string{true: ", ..."}[len(shown) < len(r.Fit)]
+		fmt.Fprintf(&b, "%s would be taken with %d records: %s%s; add --yes to do it\n", o.Name, len(r.Fit), cli.Plain(strings.Join(shown, ", ")), more)
 	case r.Would:
 		if row != nil {
 			fmt.Fprintf(&b, "%s is %s, at revision %d\n", cli.Plain(row.ID), cli.Plain(stateName(db.Spec, row.State)), row.Rev)

@@ -45,3 +45,21 @@ func (db *DB) Do(ctx context.Context, s *Step) (fsm.Outcome[interp.Record], erro
 	}
 	return out, db.Address.Clean(err)
 }
+
+// WouldEach returns the records that a step on each would move now, by id, or what it would be refused with.
+func (db *DB) WouldEach(ctx context.Context, s *Step) (list []driver.Row, err error) {
+	c, err := db.call(s)
+	if err == nil {
+		list, err = db.Machine.Engine().WouldEach(ctx, c)
+	}
+	return list, db.Address.Clean(err)
+}
+
+// DoEach takes a step with each record that fits, all or none; else as Do.
+func (db *DB) DoEach(ctx context.Context, s *Step) (outs []fsm.Outcome[interp.Record], err error) {
+	c, err := db.call(s)
+	if err == nil {
+		outs, err = db.Machine.Each(ctx, c)
+	}
+	return outs, db.Address.Clean(err)
+}

@@ -44,6 +44,8 @@ type Engine[R any] struct {
 	// Would returns what a call on a record would be refused with now; nil: nothing that can be read speaks against
 	// it. It writes nothing.
 	Would func(ctx context.Context, at driver.Ref, c fsmimpl.Call[R]) error
+	// WouldEach returns the records that a call on each would move now, by id, or what refuses it, as Would does.
+	WouldEach func(ctx context.Context, c fsmimpl.Call[R]) ([]driver.Row, error)
 	// Hasten makes a delivery due now; false: somebody has claimed or settled it since it was read.
 	Hasten func(ctx context.Context, d driver.Delivery) (bool, error)
 	// Abandon ends the tries of a delivery: it goes, an event says who and why, and the step under `failed` is taken.
