@@ -120,9 +120,10 @@ func Schema() *driver.Schema {
 			{Name: "_open", States: []string{"waiting", "held", "shelved"}},
 			{Name: "_in_shelved", States: []string{"shelved"}},
 			{Name: "_in_waiting", States: []string{"waiting"}},
+			{Name: "_in_held_or_shelved", States: []string{"held", "shelved"}},
+			{Name: "_in_waiting_or_held", States: []string{"waiting", "held"}},
 			{Name: "_in_held", States: []string{"held"}},
 			{Name: "_minute_due", Minute: "due"},
-			{Name: "_in_waiting_or_held", States: []string{"waiting", "held"}},
 		},
 	}
 }
