@@ -56,7 +56,9 @@ func (t *table[T]) add(name string, v T) {
 // the name that is near to it, so that nothing follows from the slip.
 func lookup[T any](r *resolver, t *table[T], w word) (T, bool) {
 	if v, ok := t.byName[w.text]; ok || !w.given() || t.broken {
-		r.note(w, v)
+		if ok {
+			r.note(w, v)
+		}
 		return v, ok
 	}
 	near := r.nearest(w.text, t.names)
