@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fsmgen/fsmgen/spec"
 )
 
 // What is proposed where, in whole files and in such as are no YAML for the moment.
@@ -188,5 +190,28 @@ func TestLenses(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("lenses\n%s\nare expected, got\n%s", strings.Join(want, "\n"), strings.Join(got, "\n"))
+	}
+}
+
+// The cells that lenses count are those of the machine: all of them, and each once.
+func TestLensesCountAllCells(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"execution", "ingest", "job", "jobstate", "lifecycle", "task"} {
+		m, _ := spec.Parse(name, []byte(machine(t, name)))
+		for _, o := range m.Operations {
+			if len(o.Creates) > 0 {
+				continue
+			}
+			count := map[spec.Class]int{}
+			for _, class := range m.Row(o) {
+				count[class]++
+			}
+			got := cellsOf(m, o)
+			for class, what := range map[spec.Class]string{spec.Transition: " transition", spec.RecordOnly: " recorded only", spec.Reject: " refused"} {
+				if n := count[class]; strings.Contains(got, fmt.Sprint(" ", n)+what) != (n > 0) {
+					t.Errorf("%s of %s: %d%s, got %s", o.Name, name, n, what, got)
+				}
+			}
+		}
 	}
 }

@@ -2,7 +2,6 @@ package lsp
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -10,9 +9,6 @@ import (
 	"github.com/fsmgen/fsmgen/internal/validate"
 	"github.com/fsmgen/fsmgen/spec"
 )
-
-// rulesPage documents the findings, each at its code.
-const rulesPage = "https://github.com/fsmgen/fsmgen/blob/main/internal/validate/RULES.md"
 
 // put makes a document the newest version of its file, and has its findings looked for
 // after a pause. One search runs at a time for a file: it goes on with the version that
@@ -95,7 +91,7 @@ func (d *document) diagnosticOf(f spec.Diagnostic) diagnostic {
 		out.Range.End = position{out.Range.Start.Line, units(d.line(out.Range.Start.Line))}
 	}
 	if _, known := validate.Explain(f.Code); known {
-		out.About = &codeDescription{rulesPage + "#" + strings.ToLower(f.Code)}
+		out.About = &codeDescription{validate.PageOf(f.Code)}
 	}
 	for _, r := range f.Related {
 		out.Related = append(out.Related, relatedLocation{location{d.uri, d.rangeOf(r.Pos, 1)}, r.Message})

@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -23,7 +24,7 @@ func lenses(d *document, _ at) ([]codeLens, error) {
 	}
 	counts := countCells(m)
 	for _, o := range m.Operations {
-		put(o.Pos, cellsOf(m, o))
+		put(o.Pos, counts.of(o))
 		if line := firstOf(o.RecordOnlyIn); line.Line > o.Pos.Line {
 			put(line, cells(len(o.RecordOnlyIn), "recorded only"))
 		}
@@ -33,10 +34,10 @@ func lenses(d *document, _ at) ([]codeLens, error) {
 			}
 		}
 	}
-	put(v.keyOf("otherwise", 0), counts.rest(m, nil))
+	put(v.keyOf("otherwise", 0), counts.rest(nil))
 	for _, s := range m.States {
 		if s.Otherwise != spec.OtherwiseUnset {
-			put(s.Pos, counts.rest(m, s))
+			put(s.Pos, counts.rest(s))
 		}
 	}
 	slices.SortStableFunc(list, func(a, b codeLens) int { return a.Range.Start.Line - b.Range.Start.Line })
@@ -59,68 +60,94 @@ func cells(n int, what string) string {
 }
 
 // cellsOf tells how the cells of an operation are decided; empty for a creation, which has none.
-func cellsOf(m *spec.Machine, o *spec.Operation) string {
-	if len(o.Creates) > 0 {
-		return ""
-	}
-	count := map[spec.Class]int{}
-	for _, c := range m.Row(o) {
-		count[c]++
-	}
-	var parts []string
-	for _, c := range []struct {
-		class spec.Class
-		what  string
-	}{{spec.Transition, "transition"}, {spec.RecordOnly, "recorded only"}, {spec.Reject, "refused"}, {spec.Unclassified, "undecided"}} {
-		if n := count[c.class]; n > 0 {
-			if n > 1 && c.class == spec.Transition {
-				c.what += "s"
-			}
-			parts = append(parts, fmt.Sprintf("%d %s", n, c.what))
-		}
-	}
-	return cells(len(m.States), strings.Join(parts, ", "))
-}
+func cellsOf(m *spec.Machine, o *spec.Operation) string { return countCells(m).of(o) }
 
-// counted is how many cells the lines of a machine decide that are no lists of states.
+// counted is how many cells the lines of a machine decide. What no operation lists is counted
+// by what is left, so that it takes time by the names in the file and not by the cells.
 type counted struct {
-	others   map[*spec.State]int // cells that no operation lists, by the state
-	branches map[*spec.Branch]int
+	m        *spec.Machine
+	stepping int                    // operations that have cells
+	listed   map[*spec.State]int    // cells of a state that operations list
+	branches map[*spec.Branch]int   // cells that may take a branch
+	ways     map[spec.Otherwise]int // states, by what happens to what nobody lists
 }
 
 func countCells(m *spec.Machine) counted {
-	c := counted{map[*spec.State]int{}, map[*spec.Branch]int{}}
+	c := counted{m, 0, map[*spec.State]int{}, map[*spec.Branch]int{}, map[spec.Otherwise]int{}}
+	for _, s := range m.States {
+		c.ways[c.way(s)]++
+	}
 	for _, o := range m.Operations {
 		if len(o.Creates) > 0 {
 			continue
 		}
-		listed := map[*spec.State]bool{}
-		for _, r := range o.From {
-			listed[r.State] = true
-			if len(o.Choose) > 0 {
-				for _, b := range o.Branches(r.State) {
-					c.branches[b]++
-				}
-			}
-		}
-		for _, r := range o.RecordOnlyIn {
-			listed[r.State] = true
-		}
-		for _, s := range m.States {
-			if !listed[s] {
-				c.others[s]++
+		c.stepping++
+		for s := range listed(o) {
+			c.listed[s]++
+			for _, b := range o.Branches(s) {
+				c.branches[b]++
 			}
 		}
 	}
 	return c
 }
 
+// way is what happens to the operations that a state is not listed by.
+func (c counted) way(s *spec.State) spec.Otherwise {
+	if s.Otherwise != spec.OtherwiseUnset {
+		return s.Otherwise
+	}
+	return c.m.Otherwise
+}
+
+// listed are the states that an operation lists, with what it does to them.
+func listed(o *spec.Operation) map[*spec.State]spec.Class {
+	list := map[*spec.State]spec.Class{}
+	for _, r := range o.RecordOnlyIn {
+		list[r.State] = spec.RecordOnly
+	}
+	for _, r := range o.From {
+		list[r.State] = spec.Transition
+	}
+	return list
+}
+
+// of tells how the cells of an operation are decided.
+func (c counted) of(o *spec.Operation) string {
+	if len(o.Creates) > 0 {
+		return ""
+	}
+	left := maps.Clone(c.ways)
+	count := map[spec.Class]int{}
+	for s, class := range listed(o) {
+		left[c.way(s)]--
+		count[class]++
+	}
+	count[spec.RecordOnly] += left[spec.OtherwiseRecordOnly]
+	count[spec.Reject] += left[spec.OtherwiseReject]
+	count[spec.Unclassified] += left[spec.OtherwiseUnset]
+	var parts []string
+	for _, c := range []struct {
+		class spec.Class
+		what  string
+	}{{spec.Transition, "transition"}, {spec.RecordOnly, "recorded only"}, {spec.Reject, "refused"}, {spec.Unclassified, "undecided"}} {
+		n := count[c.class]
+		if n > 1 && c.class == spec.Transition {
+			c.what += "s"
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, c.what))
+		}
+	}
+	return cells(len(c.m.States), strings.Join(parts, ", "))
+}
+
 // rest tells how many cells the `otherwise` of a state decides, or that of the machine.
-func (c counted) rest(m *spec.Machine, of *spec.State) string {
-	n, way := 0, m.Otherwise
-	for s, count := range c.others {
+func (c counted) rest(of *spec.State) string {
+	n, way := 0, c.m.Otherwise
+	for _, s := range c.m.States {
 		if s == of || of == nil && s.Otherwise == spec.OtherwiseUnset {
-			n += count
+			n += c.stepping - c.listed[s]
 		}
 	}
 	if of != nil {
