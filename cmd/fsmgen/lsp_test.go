@@ -63,7 +63,8 @@ func TestLSP(t *testing.T) {
 	if got := <-told; !strings.HasPrefix(got, "textDocument/publishDiagnostics") || !strings.Contains(got, `"version":7`) || !strings.Contains(got, "FSM015") {
 		t.Error(got)
 	}
-	line := strings.Count(text[:strings.Index(text, "\nmachine:")], "\n") + 1
+	head, _, _ := strings.Cut(text, "machine:")
+	line := strings.Count(head, "\n")
 	if got := ask("textDocument/hover", map[string]any{
 		"textDocument": map[string]string{"uri": "file:///task.yaml"}, "position": map[string]int{"line": line, "character": 2},
 	}); !strings.Contains(got, "Name of the Go package") {

@@ -166,7 +166,7 @@ func edited(src string, edits []textEdit) string {
 // machine is a shipped one.
 func machine(t *testing.T, name string) string {
 	t.Helper()
-	src, err := os.ReadFile(filepath.Join("../../specs", name+".yaml"))
+	src, err := os.ReadFile(filepath.FromSlash("../../specs/" + name + ".yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

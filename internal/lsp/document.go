@@ -123,7 +123,7 @@ func (d *document) lostNames(r spec.Reading, p position) []spec.Name {
 		if d.good.line(n.Pos.Line-1) == line {
 			return []spec.Name{n}
 		}
-		if best == nil || n.Declares && !best[0].Declares {
+		if len(best) == 0 || n.Declares && !best[0].Declares {
 			best = []spec.Name{n}
 		}
 	}

@@ -71,9 +71,6 @@ func units(s string) int {
 	return n
 }
 
-// position returns the position of a place, whose columns are characters.
-func (t text) position(p spec.Pos) position { return t.rangeOf(p, 0).Start }
-
 // place returns the place of a position.
 func (t text) place(p position) spec.Pos {
 	line := t.line(p.Line)
