@@ -54,20 +54,23 @@ func (s *server) look(ctx context.Context, conn *jsonrpc2.Conn, uri string, paus
 	}
 }
 
-// settled waits until a file has not changed for the pause, and returns its newest
-// version; nil when it is closed, or nobody is there.
+// settled waits until a file has not changed for the pause, or for ten of them where
+// nobody stops typing, and returns its newest version; nil when it is closed, or nobody is there.
 func (s *server) settled(ctx context.Context, uri string, pause time.Duration) *document {
-	for {
-		before := s.newest(uri)
+	const most = 10
+	d := s.newest(uri)
+	for range most {
+		before := d
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(pause):
 		}
-		if d := s.newest(uri); d == before {
-			return d
+		if d = s.newest(uri); d == before {
+			break
 		}
 	}
+	return d
 }
 
 // diagnostics are the findings of the version for the editor.
