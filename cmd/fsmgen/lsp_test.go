@@ -54,13 +54,17 @@ func TestLSP(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if able := ask("initialize", map[string]any{}); !strings.Contains(able, `"hoverProvider":true`) || !strings.Contains(able, `"name":"fsmgen"`) {
+	able := ask("initialize", map[string]any{})
+	if !strings.Contains(able, `"hoverProvider":true`) || !strings.Contains(able, `"name":"fsmgen"`) {
 		t.Error(able)
 	}
 	tell("initialized", map[string]any{})
 	text := strings.Replace(string(src), "fsm: 1", "fsm: 2", 1)
-	tell("textDocument/didOpen", map[string]any{"textDocument": map[string]any{"uri": "file:///task.yaml", "languageId": "yaml", "version": 7, "text": text}})
-	if got := <-told; !strings.HasPrefix(got, "textDocument/publishDiagnostics") || !strings.Contains(got, `"version":7`) || !strings.Contains(got, "FSM015") {
+	tell("textDocument/didOpen", map[string]any{
+		"textDocument": map[string]any{"uri": "file:///task.yaml", "languageId": "yaml", "version": 7, "text": text},
+	})
+	got := <-told
+	if !strings.HasPrefix(got, "textDocument/publishDiagnostics") || !strings.Contains(got, `"version":7`) || !strings.Contains(got, "FSM015") {
 		t.Error(got)
 	}
 	head, _, _ := strings.Cut(text, "machine:")

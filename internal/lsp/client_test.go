@@ -86,7 +86,8 @@ func (c *client) open(marked string) map[string]any {
 	c.t.Helper()
 	text, p := cut(marked)
 	c.at[uri]++
-	c.tell("textDocument/didOpen", map[string]any{"textDocument": map[string]any{"uri": uri, "languageId": "yaml", "version": c.at[uri], "text": text}})
+	d := map[string]any{"uri": uri, "languageId": "yaml", "version": c.at[uri], "text": text}
+	c.tell("textDocument/didOpen", map[string]any{"textDocument": d})
 	return p
 }
 
@@ -101,7 +102,8 @@ func (c *client) write(marked string) map[string]any {
 func (c *client) change(changes ...any) {
 	c.t.Helper()
 	c.at[uri]++
-	c.tell("textDocument/didChange", map[string]any{"textDocument": map[string]any{"uri": uri, "version": c.at[uri]}, "contentChanges": changes})
+	d := documentID{URI: uri, Version: c.at[uri]}
+	c.tell("textDocument/didChange", map[string]any{"textDocument": d, "contentChanges": changes})
 }
 
 // cut takes the cursor out of a text.

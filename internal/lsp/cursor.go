@@ -161,7 +161,8 @@ func (r *reader) last(line string) cursor {
 		return cursor{path: []string{"doc"}} // a text, or a comment
 	}
 	rest, isKey := r.enter(trimmed, indent)
-	c := cursor{path: r.path(), key: !isKey, before: strings.TrimLeft(rest, " "), block: true, indent: len(line) - len(strings.TrimLeft(line, " -"))}
+	c := cursor{path: r.path(), key: !isKey, before: strings.TrimLeft(rest, " "), block: true}
+	c.indent = len(line) - len(strings.TrimLeft(line, " -"))
 	switch {
 	case c.before != "" && (c.before[0] == '{' || c.before[0] == '['):
 		f := &flow{}

@@ -20,9 +20,6 @@ func (s *server) put(ctx context.Context, conn *jsonrpc2.Conn, d *document, paus
 	if s.looking[d.uri] || s.down {
 		return
 	}
-	if s.looking == nil {
-		s.looking = map[string]bool{}
-	}
 	s.looking[d.uri] = true
 	go s.look(ctx, conn, d.uri, pause)
 }
@@ -48,7 +45,8 @@ func (s *server) look(ctx context.Context, conn *jsonrpc2.Conn, uri string, paus
 			continue
 		}
 		if s.newest(uri) == d {
-			_ = conn.Notify(ctx, "textDocument/publishDiagnostics", diagnosticsParams{uri, d.number, found.([]diagnostic)}) //nolint:forcetypeassert // made above
+			list, _ := found.([]diagnostic)
+			_ = conn.Notify(ctx, "textDocument/publishDiagnostics", diagnosticsParams{uri, d.number, list})
 		}
 		pause = s.options.Pause
 	}

@@ -239,7 +239,8 @@ func (p *page) operation(m *spec.Machine, o *spec.Operation) {
 // input tells the type of an input, or of which type a word is.
 func (p *page) input(m *spec.Machine, n spec.Name) {
 	word := func(t spec.Type) bool {
-		return n.Kind == spec.WordName && slices.ContainsFunc(t.Values, func(v *spec.EnumValue) bool { return v.Name == n.Text && v.Pos == n.Decl })
+		declared := func(v *spec.EnumValue) bool { return v.Name == n.Text && v.Pos == n.Decl }
+		return n.Kind == spec.WordName && slices.ContainsFunc(t.Values, declared)
 	}
 	for _, f := range m.Fields {
 		if word(f.Type) {

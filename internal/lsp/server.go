@@ -26,7 +26,10 @@ type Options struct {
 // Serve speaks with one editor over a stream, until the editor says `exit`, the stream
 // ends or the context does. It is an error when that comes without `shutdown`.
 func Serve(ctx context.Context, stream io.ReadWriteCloser, o Options) error {
-	s := &server{options: o, documents: map[string]*document{}, pending: map[string]context.CancelFunc{}, keepStored: true, exit: make(chan struct{})}
+	s := &server{
+		options: o, exit: make(chan struct{}), keepStored: true,
+		documents: map[string]*document{}, looking: map[string]bool{}, pending: map[string]context.CancelFunc{},
+	}
 	quiet := jsonrpc2.SetLogger(log.New(io.Discard, "", 0))
 	conn := jsonrpc2.NewConn(ctx, jsonrpc2.NewBufferedStream(stream, jsonrpc2.VSCodeObjectCodec{}), s, quiet)
 	select {
@@ -122,7 +125,9 @@ func (s *server) Handle(ctx context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Re
 }
 
 // request answers beside the loop that reads.
-func (s *server) request(ctx context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Request, answer func(*document) (any, error), params json.RawMessage) {
+func (s *server) request(ctx context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Request,
+	answer func(*document) (any, error), params json.RawMessage,
+) {
 	var of at
 	err := json.Unmarshal(params, &of)
 	s.mu.Lock()
