@@ -52,6 +52,9 @@ type reporter struct {
 	found    Diagnostics
 	untold   int // findings that were not kept: there were too many
 	compared int // names compared for a did-you-mean
+
+	naming bool // names are remembered, for Read
+	names  []Name
 }
 
 // add reports an error that covers n characters at pos.

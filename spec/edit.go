@@ -12,10 +12,16 @@ import (
 // be empty goes with its key. It returns nil where the text of the entry has no
 // clear end.
 func (m *Machine) Without(pos Pos) []Edit {
-	t, c := m.textAt(pos)
-	if c == nil {
+	t, _ := m.textAt(pos)
+	return t.without(pos)
+}
+
+func (t document) without(pos Pos) []Edit {
+	at, ok := t.chains[pos]
+	if !ok || at.in == nil {
 		return nil
 	}
+	c := &at
 	for up := c.in; len(up.starts()) == 1 && up.in != nil && (up.kind == listNode || up.in.keyOf(up.node) == "allow"); up = up.in {
 		c = up
 	}
@@ -116,10 +122,17 @@ type chain struct {
 // has no places.
 func documentOf(m *Machine) document {
 	const largest = 64 << 10
+	if len(m.Source) > largest {
+		return document{}
+	}
+	return readDocument(m.Source)
+}
+
+func readDocument(text []byte) document {
 	t := document{chains: map[Pos]chain{}}
 	r := &reporter{}
-	src, ok := cleanText(r, m.Source)
-	if !ok || len(src) > largest {
+	src, ok := cleanText(r, text)
+	if !ok {
 		return t
 	}
 	t.src, t.lines = src, []int{0}

@@ -71,6 +71,7 @@ func (r *resolver) bindGroups() {
 		}
 		r.m.Groups = append(r.m.Groups, g)
 		r.groups[g.Name] = g
+		r.note(a.name, g)
 	}
 	for _, a := range r.ast.guards {
 		if a.peers != nil {

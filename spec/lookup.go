@@ -12,6 +12,7 @@ func (r *resolver) bindLookups() {
 			Fields: r.groupRefs(a.fields), In: r.stateRefs(a.in), Order: r.orders(a.order),
 		}
 		r.m.Lookups = append(r.m.Lookups, l)
+		r.note(a.name, l)
 		for _, o := range l.Order {
 			if slices.ContainsFunc(l.Fields, func(f FieldRef) bool { return f.Field == o.Field }) {
 				r.add(codeTogether, o.Pos, len(o.Field.Name), "remove it",

@@ -56,6 +56,9 @@ func (t *table[T]) add(name string, v T) {
 // the name that is near to it, so that nothing follows from the slip.
 func lookup[T any](r *resolver, t *table[T], w word) (T, bool) {
 	if v, ok := t.byName[w.text]; ok || !w.given() || t.broken {
+		if ok {
+			r.note(w, v)
+		}
 		return v, ok
 	}
 	near := r.nearest(w.text, t.names)
@@ -207,6 +210,7 @@ func (r *resolver) declare() {
 		f := &Field{Pos: a.name.pos, TypePos: a.typ.text.pos, Name: a.name.text, Was: a.was.name.text, Doc: a.doc.text}
 		f.Type = r.typeOf(a.typ)
 		r.m.Fields = append(r.m.Fields, f)
+		r.note(a.name, f)
 		if reservedWord[f.Name] {
 			r.at(codeValue, a.name, "choose another name", "field %q cannot have this name: facts and values read it as something else", f.Name)
 		}
@@ -223,6 +227,7 @@ func (r *resolver) declare() {
 			Terminal: a.terminal, Final: a.final, Otherwise: otherwise(a.otherwise), Kind: StateKind(a.kind.text),
 		}
 		r.m.States = append(r.m.States, s)
+		r.note(a.name, s)
 		r.states.add(s.Name, s)
 		if s.Name == "same" {
 			r.at(codeValue, a.name, "choose another name", "state %q cannot have this name: `to: same` means the state that the record is in", s.Name)
@@ -235,21 +240,25 @@ func (r *resolver) declare() {
 	for _, a := range r.ast.probes {
 		b := &Probe{Pos: a.name.pos, Name: a.name.text, Doc: a.doc.text, Message: a.message.text}
 		r.m.Probes = append(r.m.Probes, b)
+		r.note(a.name, b)
 		r.probes.add(b.Name, b)
 	}
 	for _, a := range r.ast.guards {
 		g := &Guard{Pos: a.name.pos, Name: a.name.text, Doc: a.doc.text, Error: a.err.text, ErrorPos: a.err.pos, Message: a.message.text}
 		r.m.Guards = append(r.m.Guards, g)
+		r.note(a.name, g)
 		r.guards.add(g.Name, g)
 	}
 	for _, a := range r.ast.unique {
 		u := &Unique{Pos: a.name.pos, Name: a.name.text, Error: a.err.text, ErrorPos: a.err.pos, Message: a.message.text}
 		r.m.Unique = append(r.m.Unique, u)
+		r.note(a.name, u)
 		r.uniques.add(u.Name, u)
 	}
 	for i, a := range r.ast.operations {
 		o := &Operation{Pos: a.name.pos, Index: i, Name: a.name.text, Was: a.was.name.text, Doc: a.doc.text, By: actor(a.by)}
 		r.m.Operations = append(r.m.Operations, o)
+		r.note(a.name, o)
 		r.operations.add(o.Name, o)
 	}
 }
@@ -269,7 +278,9 @@ func actor(w word) Actor {
 func (r *resolver) typeOf(a astType) Type {
 	t := Type{Kind: a.kind, Optional: a.optional, Min: a.min, Max: a.max}
 	for _, w := range a.words {
-		t.Values = append(t.Values, &EnumValue{Pos: w.pos, Name: w.text})
+		v := &EnumValue{Pos: w.pos, Name: w.text}
+		t.Values = append(t.Values, v)
+		r.note(w, v)
 		if !w.quoted && (slices.Contains(builtinNames, w.text) || r.declared[w.text]) {
 			r.clashes[w.text] = true
 			r.at(codeValue, w, "choose another word or another name for the field, or put the word in quotes wherever it stands", "%q cannot be a word of an enum: it is the name of a field", w.text)

@@ -11,7 +11,9 @@ import (
 // that `set`, `add` and `remove` imply, in this order.
 func (r *resolver) bindInputs(o *Operation, a *astOperation) {
 	for _, in := range a.inputs {
-		r.addInput(o, &Input{Pos: in.name.pos, Name: in.name.text, Doc: in.doc.text, Type: r.typeOf(in.typ), Declared: true})
+		input := &Input{Pos: in.name.pos, Name: in.name.text, Doc: in.doc.text, Type: r.typeOf(in.typ), Declared: true}
+		r.addInput(o, input)
+		r.note(in.name, input)
 	}
 	all := []*astEffects{&a.effects}
 	for _, b := range a.choose {
@@ -320,6 +322,7 @@ func (r *resolver) inputValue(o *Operation, a *astOperation, f *Field, t Type, v
 		return out, false
 	}
 	out.Input = in
+	r.note(v.text.part(0, len(v.input()), v.input()), in)
 	if !v.named {
 		return out, in.Type.Kind.family() == t.Kind.family() && (v.kind != ValueInput) == in.Type.Optional
 	}
@@ -380,6 +383,7 @@ func (r *resolver) named(o *Operation, f *Field, t Type, v astValue, out Value, 
 		return out, false
 	}
 	out.Kind, out.Field = ValueField, src
+	r.note(v.text, src)
 	return out, true
 }
 

@@ -100,6 +100,7 @@ func (r *resolver) nameTerm(t Term, a astTerm) (Term, bool) {
 		return t, false
 	}
 	if f := r.fields.byName[a.name]; f != nil {
+		r.note(a.text, f)
 		if t.Field = f; t.Kind == 0 {
 			t.Kind = TermField
 		}
@@ -117,6 +118,7 @@ func (r *resolver) nameTerm(t Term, a astTerm) (Term, bool) {
 func (r *resolver) bindInput(t *Term, a astTerm, sc scope) bool {
 	if in := r.inputOf[sc.op][a.name]; in != nil {
 		t.Input = in
+		r.note(a.text, in)
 		return in.Type.Kind != 0
 	}
 	if sc.broken {
@@ -217,6 +219,7 @@ func (r *resolver) enumWord(t *Term, a astTerm, other Term, sc scope) bool {
 func (r *resolver) bindWord(to **EnumValue, w word, name string, typ Type, of string) bool {
 	if v := r.enum(typ)[name]; v != nil {
 		*to = v
+		r.note(w, v)
 		return true
 	}
 	var names []string

@@ -203,6 +203,7 @@ func (r *resolver) dedupe(a *astOperation) *Dedupe {
 	if w := a.dedupeBy.words[0]; len(a.dedupeBy.words) == 1 && r.fields.byName[w.text] == nil {
 		if u := r.uniques.byName[w.text]; u != nil {
 			d.Unique, d.Fields = u, u.Fields
+			r.note(w, u)
 			return d
 		}
 		if r.uniques.broken {

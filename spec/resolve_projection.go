@@ -34,6 +34,7 @@ func (r *resolver) bindProjection() {
 		}
 		q.Rules = append(q.Rules, out)
 		states.add(out.State.Name, out.State)
+		r.note(rule.state, states.byName[out.State.Name])
 	}
 	for _, w := range a.reserved.words {
 		if at, taken := states.byName[w.text]; taken {

@@ -3,7 +3,6 @@ package main
 import (
 	"net/url"
 	"path"
-	"strings"
 
 	"github.com/fsmgen/fsmgen/internal/cli"
 	"github.com/fsmgen/fsmgen/internal/validate"
@@ -13,7 +12,6 @@ import (
 const (
 	sarifSchema = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 	home        = "https://github.com/fsmgen/fsmgen"
-	rulesPage   = home + "/blob/main/internal/validate/RULES.md"
 )
 
 // The parts of SARIF 2.1.0 that a report of ours needs.
@@ -85,7 +83,7 @@ func newSARIF(sources []*cli.Source) sarifLog {
 	for i, r := range validate.Rules {
 		rule := sarifRule{
 			ID: r.Code, Short: sarifText{r.Name}, Full: sarifText{r.Doc},
-			Help: sarifText{r.Doc + "\n\nSee also: fsmgen explain " + r.Code}, HelpURI: rulesPage + "#" + strings.ToLower(r.Code),
+			Help: sarifText{r.Doc + "\n\nSee also: fsmgen explain " + r.Code}, HelpURI: validate.PageOf(r.Code),
 		}
 		rule.Default.Level = sarifLevel(r.Severity)
 		driver.Rules = append(driver.Rules, rule)

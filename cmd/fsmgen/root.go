@@ -56,10 +56,10 @@ are read by fsmctl.`,
 	root.AddCommand(
 		c.genCommand(), c.movedCommand("audit", "fsmctl audit --db DATABASE SPEC"), c.checkCommand(),
 		c.diagramCommand(), c.diffCommand(), c.docsCommand(), c.explainCommand(),
-		c.fmtCommand(), c.initCommand(), c.movedCommand("log", "fsmctl log --db DATABASE SPEC [ID]"), c.replayCommand(),
+		c.fmtCommand(), c.initCommand(), c.lspCommand(), c.movedCommand("log", "fsmctl log --db DATABASE SPEC [ID]"), c.replayCommand(),
 		c.schemaCommand(), c.serveCommand(), c.sqlCommand(), c.VersionCommand(),
 	)
-	cli.Group(root, "Write", "init", "check", "fmt", "explain", "schema")
+	cli.Group(root, "Write", "init", "check", "fmt", "explain", "schema", "lsp")
 	cli.Group(root, "Build", "gen", "sql", "diff", "docs")
 	cli.Group(root, "Look", "serve", "diagram", "replay")
 	return root

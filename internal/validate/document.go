@@ -17,6 +17,11 @@ import (
 //go:embed testdata/FSM*/bad.yaml testdata/FSM*/ok.yaml testdata/FSM*/old.yaml
 var examples embed.FS
 
+// PageOf is the address at which a finding is documented.
+func PageOf(code string) string {
+	return "https://github.com/fsmgen/fsmgen/blob/main/internal/validate/RULES.md#" + strings.ToLower(code)
+}
+
 // Bad returns a specification in which the rule finds something. A comment
 // names the code on the guilty line.
 func (r Rule) Bad() string { return r.example("bad.yaml") }

@@ -65,6 +65,7 @@ var rules = map[string]struct {
 	"gen/chart/layout":       {},
 	"gen/export":             {own: []string{"spec"}},
 	"internal/serve":         {own: []string{"spec", "gen/chart", "gen/export", "internal/interp", "internal/model", "internal/live", "runtime", "runtime/console"}},
+	"internal/lsp":           {own: []string{"spec", "gen/chart", "internal/validate"}, other: []string{"github.com/sourcegraph/jsonrpc2"}},
 	"gen/chart/draw":         {own: []string{"gen/chart", "gen/chart/layout", "spec"}, other: []string{"golang.org/x/image"}},
 	"gen":                    {own: []string{"spec", "internal/validate", "internal/interp", "internal/prove", "gen/chart"}, other: []string{"github.com/dave/jennifer"}},
 	"gen/purekit":            {},

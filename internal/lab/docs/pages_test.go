@@ -3,6 +3,7 @@ package docs
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -144,6 +145,13 @@ func (p *page) check(kind, arg, body string) *string {
 			if part = strings.Trim(part, ` "`); len(part) > 3 && !strings.Contains(literals(), part) {
 				t.Errorf("no string of the source holds %q", part)
 			}
+		}
+	case "json", "lua", "toml": // settings of an editor
+		if !strings.Contains(body, `"tool", "fsmgen", "lsp"`) {
+			t.Errorf("the settings do not start the language server:\n%s", body)
+		}
+		if kind == "json" && !json.Valid([]byte(body)) {
+			t.Errorf("no JSON:\n%s", body)
 		}
 	default:
 		t.Errorf("nothing checks a block %q", kind)
