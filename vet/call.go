@@ -14,7 +14,7 @@ type kind uint8
 const (
 	onMachine kind = iota + 1 // m.Start(ctx, at, call)
 	onHolder                  // m.As("ann").Claim(ctx)
-	onHandle                  // job.Start(ctx)
+	onHandle                  // claimed.Start(ctx), of a variable
 	onRecord                  // record.Start("ann", now), and functions that make a record
 )
 

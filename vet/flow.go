@@ -28,7 +28,7 @@ func (w *world) each(pass *analysis.Pass, f func(file *ast.File, body *ast.Block
 	}
 }
 
-// inspect walks through a node, but not into functions that stand in it.
+// inspectHere walks through a node, but not into functions that stand in it.
 func inspectHere(n ast.Node, f func(ast.Node)) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		if _, ok := n.(*ast.FuncLit); ok || n == nil {

@@ -86,7 +86,7 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// go vet runs the command: it tells the same of the program, and nothing of the examples,
+// TestGoVet runs the command by go vet: it tells the same of the program, and nothing of the examples,
 // whose programs do all that users do.
 func TestGoVet(t *testing.T) {
 	t.Parallel()

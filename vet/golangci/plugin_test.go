@@ -1,0 +1,46 @@
+package golangci
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/golangci/plugin-module-register/register"
+
+	"github.com/fsmgen/fsmgen/vet"
+)
+
+func TestPlugin(t *testing.T) {
+	t.Parallel()
+	newLinter, err := register.GetPlugin("fsmvet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		settings any
+		runs     int
+		problem  string
+	}{
+		{nil, len(vet.Analyzers), ""},
+		{map[string]any{"disable": []any{"fsmstale"}}, len(vet.Analyzers) - 1, ""},
+		{map[string]any{"flags": map[string]any{"fsmsql.tables": ""}}, len(vet.Analyzers), ""},
+		{map[string]any{"disable": []any{"stale"}}, 0, "there is no analyzer stale; expected one of fsmeffect, "},
+		{map[string]any{"flags": map[string]any{"fsmsql.table": "jobs"}}, 0, "there is no fsmsql.table; expected fsmsql.tables"},
+		{map[string]any{"flags": map[string]any{"fsmswitch.default-signifies-exhaustive": "maybe"}}, 0, "default-signifies-exhaustive: "},
+		{map[string]any{"enable": []any{}}, 0, "unknown field"},
+	} {
+		l, err := newLinter(c.settings)
+		if c.problem != "" {
+			if err == nil || !strings.Contains(err.Error(), c.problem) {
+				t.Errorf("%v: %v, want %s", c.settings, err, c.problem)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%v: %v", c.settings, err)
+			continue
+		}
+		if list, err := l.BuildAnalyzers(); err != nil || len(list) != c.runs || l.GetLoadMode() != register.LoadModeTypesInfo {
+			t.Errorf("%v: %d analyzers, %v", c.settings, len(list), err)
+		}
+	}
+}
