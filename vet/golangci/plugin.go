@@ -9,6 +9,7 @@ package golangci
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/golangci/plugin-module-register/register"
@@ -23,11 +24,13 @@ func init() { register.Plugin("fsmvet", New) }
 type Settings struct {
 	// Disable names analyzers that do not run.
 	Disable []string `json:"disable"`
-	// Flags are flags of analyzers: fsmsql.tables, fsmswitch.default-signifies-exhaustive.
-	Flags map[string]string `json:"flags"`
+	// Tables names tables of machines whose packages the code does not import.
+	Tables []string `json:"tables"`
+	// Strict says that a default is not enough for a switch.
+	Strict bool `json:"strict"`
 }
 
-// New returns the linter. It refuses settings, analyzers and flags that there are not.
+// New returns the linter. It refuses settings and analyzers that there are not.
 func New(conf any) (register.LinterPlugin, error) {
 	s := Settings{}
 	if conf != nil {
@@ -41,15 +44,11 @@ func New(conf any) (register.LinterPlugin, error) {
 			return nil, fmt.Errorf("fsmvet: disable: there is no analyzer %s; expected one of %s", name, names())
 		}
 	}
-	for flag, value := range s.Flags {
-		name, of, _ := strings.Cut(flag, ".")
-		a := find(name)
-		if a == nil || a.Flags.Lookup(of) == nil {
-			return nil, fmt.Errorf("fsmvet: flags: there is no %s; expected fsmsql.tables or fsmswitch.default-signifies-exhaustive", flag)
-		}
-		if err := a.Flags.Set(of, value); err != nil {
-			return nil, fmt.Errorf("fsmvet: flags: %s: %w", flag, err)
-		}
+	if err := vet.SQL.Flags.Set("tables", strings.Join(s.Tables, ",")); err != nil {
+		return nil, err
+	}
+	if err := vet.Switch.Flags.Set("default-signifies-exhaustive", strconv.FormatBool(!s.Strict)); err != nil {
+		return nil, err
 	}
 	return linter{s.Disable}, nil
 }

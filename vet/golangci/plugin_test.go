@@ -10,7 +10,6 @@ import (
 )
 
 func TestPlugin(t *testing.T) {
-	t.Parallel()
 	newLinter, err := register.GetPlugin("fsmvet")
 	if err != nil {
 		t.Fatal(err)
@@ -22,10 +21,8 @@ func TestPlugin(t *testing.T) {
 	}{
 		{nil, len(vet.Analyzers), ""},
 		{map[string]any{"disable": []any{"fsmstale"}}, len(vet.Analyzers) - 1, ""},
-		{map[string]any{"flags": map[string]any{"fsmsql.tables": ""}}, len(vet.Analyzers), ""},
+		{map[string]any{"tables": []any{"jobs", "orders"}, "strict": true}, len(vet.Analyzers), ""},
 		{map[string]any{"disable": []any{"stale"}}, 0, "there is no analyzer stale; expected one of fsmeffect, "},
-		{map[string]any{"flags": map[string]any{"fsmsql.table": "jobs"}}, 0, "there is no fsmsql.table; expected fsmsql.tables"},
-		{map[string]any{"flags": map[string]any{"fsmswitch.default-signifies-exhaustive": "maybe"}}, 0, "default-signifies-exhaustive: "},
 		{map[string]any{"enable": []any{}}, 0, "unknown field"},
 	} {
 		l, err := newLinter(c.settings)
@@ -41,6 +38,12 @@ func TestPlugin(t *testing.T) {
 		}
 		if list, err := l.BuildAnalyzers(); err != nil || len(list) != c.runs || l.GetLoadMode() != register.LoadModeTypesInfo {
 			t.Errorf("%v: %d analyzers, %v", c.settings, len(list), err)
+		}
+		if m, ok := c.settings.(map[string]any); ok && m["strict"] == true {
+			tables, isEnough := vet.SQL.Flags.Lookup("tables").Value.String(), vet.Switch.Flags.Lookup("default-signifies-exhaustive").Value.String()
+			if tables != "jobs,orders" || isEnough != "false" {
+				t.Errorf("the flags are %q and %q", tables, isEnough)
+			}
 		}
 	}
 }
