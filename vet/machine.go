@@ -130,7 +130,7 @@ func (m *machineInfo) readVar(info *types.Info, s *ast.ValueSpec) {
 		value = ref.X
 	}
 	switch v := value.(type) {
-	case *ast.CallExpr: // fsmimpl.NewError("not_owner", "not owner")
+	case *ast.CallExpr: // of fsmimpl.NewError: name and text
 		if strings.HasPrefix(name, "Err") && len(v.Args) == 2 {
 			if text, ok := textOf(info, v.Args[1]); ok {
 				m.Errors = append(m.Errors, naming{Text: text, Go: name})
@@ -254,14 +254,14 @@ func (w *world) handles(t types.Type) (list []*types.TypeName) {
 	if !ok || w.of(named.Obj().Pkg()) == nil || !strings.HasPrefix(named.Obj().Name(), "Any") {
 		return nil
 	}
-	any, ok := named.Underlying().(*types.Interface)
-	if !ok || !sealed(any) {
+	all, ok := named.Underlying().(*types.Interface)
+	if !ok || !sealed(all) {
 		return nil
 	}
 	scope := named.Obj().Pkg().Scope()
 	for _, name := range scope.Names() {
 		obj, ok := scope.Lookup(name).(*types.TypeName)
-		if ok && obj.Exported() && !types.IsInterface(obj.Type()) && types.Implements(obj.Type(), any) {
+		if ok && obj.Exported() && !types.IsInterface(obj.Type()) && types.Implements(obj.Type(), all) {
 			list = append(list, obj)
 		}
 	}

@@ -180,7 +180,7 @@ func (s *moves) node(n ast.Node, now facts, tell bool) {
 		return
 	}
 	for _, obj := range assigned(s.info, n) {
-		if obj == made.obj { // job, err = m.Start(ctx, job, call)
+		if obj == made.obj { // it gets what the step returns
 			return
 		}
 	}

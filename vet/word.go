@@ -177,14 +177,14 @@ func (l *words) wordSwitch(n *ast.SwitchStmt, v ast.Expr, m *machineInfo, typ st
 	fix := analysis.SuggestedFix{Message: "Switch over the constants", TextEdits: []analysis.TextEdit{
 		{Pos: n.Tag.Pos(), End: n.Tag.End(), NewText: []byte(types.ExprString(v))},
 	}}
-	all, any := true, false
+	all, some := true, false
 	for c := range caseExprs(n.Body) {
 		text, ok := literal(l.info, c)
 		if !ok {
 			all = false
 			continue
 		}
-		any = true
+		some = true
 		word, known := m.word(typ, text)
 		q, ok := l.name(c.Pos(), m, word.Go)
 		if !known {
@@ -193,7 +193,7 @@ func (l *words) wordSwitch(n *ast.SwitchStmt, v ast.Expr, m *machineInfo, typ st
 		all = all && known && ok
 		fix.TextEdits = append(fix.TextEdits, analysis.TextEdit{Pos: c.Pos(), End: c.End(), NewText: []byte(q)})
 	}
-	if !any {
+	if !some {
 		return
 	}
 	var fixes []analysis.SuggestedFix
