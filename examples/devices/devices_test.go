@@ -133,7 +133,10 @@ func TestNothingIsAllocated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, _, _ := atm.Insert(atm.InsertInput{Card: "c", Pin: "1234", Balance: 100}, noon)
+	s, _, err := atm.Insert(atm.InsertInput{Card: "c", Pin: "1234", Balance: 100}, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
 	wrong, err := s.EnterPin(atm.EnterPinInput{Code: "1"}, noon)
 	if err != nil {
 		t.Fatal(err)

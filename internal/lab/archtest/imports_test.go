@@ -69,6 +69,7 @@ var rules = map[string]struct {
 	"gen/chart/draw":         {own: []string{"gen/chart", "gen/chart/layout", "spec"}, other: []string{"golang.org/x/image"}},
 	"gen":                    {own: []string{"spec", "internal/validate", "internal/interp", "internal/prove", "gen/chart"}, other: []string{"github.com/dave/jennifer"}},
 	"gen/purekit":            {},
+	"vet":                    {own: []string{"spec"}, other: []string{"golang.org/x/tools"}}, // the parser, not the compiler
 }
 
 // listed is what `go list` says of a package.
@@ -164,6 +165,7 @@ func TestLinksWhatItUses(t *testing.T) {
 			module + "/runtime/sqlstore", module + "/runtime/sqlite", module + "/runtime/postgres", module + "/runtime/etcdstore",
 			module + "/internal/live/sqldb",
 		},
+		"./cmd/fsmvet":               {"modernc.org", "github.com/jackc", module + "/gen", module + "/internal", module + "/runtime"},
 		"./examples/pipeline/ingest": {"database/sql", "net", "modernc.org", "github.com/jackc", module + "/runtime/sqlstore", module + "/runtime/audit"},
 		"./examples/scheduler/task":  {module + "/runtime/audit", module + "/runtime/worker"},
 		"./runtime/sqlite":           {"github.com/jackc", module + "/runtime/audit", module + "/runtime/worker", module + "/runtime/memstore", module + "/runtime/internal/rows"},
@@ -281,6 +283,8 @@ func TestJudge(t *testing.T) {
 		{"gen", module + "/internal/validate", false},
 		{"spec", module + "/internal/interp", true},
 		{"cmd/fsmgen", module + "/gen", false},
+		{"vet", module + "/spec", false},
+		{"vet", module + "/runtime", true},
 	} {
 		if got := judge(c.path, []string{c.imp}, map[string]bool{}); (len(got) > 0) != c.wrong {
 			t.Errorf("%s imports %s: %q, want wrong %v", c.path, c.imp, got, c.wrong)

@@ -49,6 +49,7 @@ var command = regexp.MustCompile("`((?:go tool )?fsm(?:gen|ctl) [a-z][^`]*)`")
 //	sql sqlite    runs over SQLite; the block `sql postgres` behind it returns the same rows
 //	sql postgres only  runs over PostgreSQL
 //	go            stands word for word in snippets_test.go, which compiles it
+//	go FILE       stands word for word in FILE, but for what a fixture marks as wrong
 //	text error    what the code prints: each part between … : and ; stands in a string of the source
 //
 // A block `text` behind one that runs is its output (-update writes it). A command in the text must exist, with its
@@ -101,6 +102,9 @@ func (p *page) blocks(name string, check func(kind, arg, body string) *string, m
 	}
 }
 
+// marks are the comments of a fixture which say what is found there.
+var marks = regexp.MustCompile(`(?m)\s*// (want|mistake) .*$`)
+
 // page is a guide under test.
 type page struct {
 	t        *testing.T
@@ -134,8 +138,12 @@ func (p *page) check(kind, arg, body string) *string {
 	case "sql":
 		return p.query(arg, body)
 	case "go":
-		if source := undented(read(t, "internal/lab/docs/snippets_test.go")); !strings.Contains(source, undented(body)) {
-			t.Errorf("snippets_test.go, which compiles it, does not hold this block:\n%s", body)
+		file := "internal/lab/docs/snippets_test.go"
+		if arg != "" {
+			file = arg
+		}
+		if source := undented(marks.ReplaceAllString(read(t, file), "")); !strings.Contains(source, undented(body)) {
+			t.Errorf("%s, which compiles, does not hold this block:\n%s", file, body)
 		}
 	case "text":
 		if arg != "error" {
@@ -286,7 +294,7 @@ func (p *page) command(body string) *exec.Cmd {
 func (p *page) known(body string) {
 	for line := range strings.Lines(body) {
 		words := strings.Fields(strings.TrimPrefix(strings.TrimSpace(line), "go tool "))
-		if len(words) < 2 || !strings.HasPrefix(words[0], "fsm") {
+		if len(words) < 2 || words[0] != "fsmgen" && words[0] != "fsmctl" {
 			continue
 		}
 		out, err := p.command(words[0] + " " + words[1] + " --help").CombinedOutput()

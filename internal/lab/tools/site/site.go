@@ -301,6 +301,7 @@ var contents = []group{
 		{"Examples", "examples/README.md"}, {"Compare", "docs/compare.md"}, {"Questions", "docs/faq.md"}}},
 	{"Run", []item{{"Operate", "docs/operate.md"}, {"Queries", "docs/queries.md"}, {"Troubleshooting", "docs/troubleshooting.md"}}},
 	{"Look up", []item{{"Commands and packages", "docs/reference.md"}, {"Stores", "docs/stores.md"}, {"Settings", "docs/settings.md"},
+		{"fsmvet", "docs/fsmvet.md"},
 		{"Keys of the language", "spec/SPEC.md"},
 		{"Fine print", "spec/FINEPRINT.md"}, {"Findings", findings},
 		{"What is stored", "CONTRACT.md"}, {"All guides", "docs/README.md"}}},
