@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/format"
 	"net"
 	"net/http"
 	"time"
@@ -123,7 +124,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, t *answers.Text,
 	if !ok {
 		return
 	}
-	text, err := answers.Answer(r.Context(), t, question, request, s.lastSearch)
+	text, err := answers.Answer(r.Context(), t, question, request, answers.Options{Search: s.lastSearch, Format: format.Source})
 	var refused *answers.Refused
 	switch {
 	case err == nil:

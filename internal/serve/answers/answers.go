@@ -54,6 +54,12 @@ func (t *Text) Errors() int {
 // Search is [model.Search].
 type Search func(context.Context, *spec.Machine, model.Options, func(looked, known int)) (model.Result, error)
 
+// Options are what an answer may need besides the text.
+type Options struct {
+	Search Search
+	Format model.Format // nil: no Go tests are made
+}
+
 // The kinds of refusals, as HTTP numbers them.
 const (
 	BadRequest = 400
@@ -77,7 +83,7 @@ func refuse(status int, format string, args ...any) error {
 // Answer answers one question about a text. The questions are machine and picture.svg,
 // which take no request, and play, gotest and check. The answer is JSON, or the picture.
 // An error is a *[Refused], or that of a search that was ended.
-func Answer(ctx context.Context, t *Text, question string, request []byte, search Search) ([]byte, error) {
+func Answer(ctx context.Context, t *Text, question string, request []byte, o Options) ([]byte, error) {
 	var answer any
 	var err error
 	switch question {
@@ -95,14 +101,16 @@ func Answer(ctx context.Context, t *Text, question string, request []byte, searc
 		case err != nil:
 		case !t.Usable():
 			err = refuse(Conflict, "the specification has errors; fix them to step through it")
+		case question == "gotest" && o.Format == nil:
+			err = refuse(NotFound, "nothing here writes Go")
 		case question == "play":
 			answer, err = play(t, session)
 		default:
-			answer, err = goTest(t, session)
+			answer, err = goTest(t, session, o.Format)
 		}
 	case "check":
 		if t.Usable() {
-			answer, err = check(ctx, t, request, search)
+			answer, err = check(ctx, t, request, o)
 		} else {
 			err = refuse(Conflict, "the specification has errors; fix them to search it")
 		}

@@ -3,6 +3,7 @@ package answers
 import (
 	"encoding/json"
 	"errors"
+	"go/format"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -53,7 +54,7 @@ func ask(t testing.TB, texts []*Text, path, request string) answered {
 	if err != nil {
 		t.Fatal(err)
 	}
-	body, err := Answer(t.Context(), texts[i], question, []byte(request), model.Search)
+	body, err := Answer(t.Context(), texts[i], question, []byte(request), Options{model.Search, format.Source})
 	var refused *Refused
 	switch {
 	case err == nil:

@@ -16,12 +16,12 @@ type goTestView struct {
 	Left   int    `json:"left"` // of them, that Go's types do not let be told
 }
 
-func goTest(t *Text, request playRequest) (goTestView, error) {
+func goTest(t *Text, request playRequest, format model.Format) (goTestView, error) {
 	steps, err := tell(t.Machine, request.Steps)
 	if err != nil {
 		return goTestView{}, refuse(Conflict, "%v", err)
 	}
-	text, err := model.SessionTest(t.Machine, steps)
+	text, err := model.SessionTest(t.Machine, steps, format)
 	if err != nil {
 		return goTestView{}, refuse(Conflict, "%v", err)
 	}

@@ -42,7 +42,7 @@ type traceView struct {
 
 // check searches a machine within the bounds of a request. Its error is the search's
 // own when that was ended.
-func check(ctx context.Context, t *Text, request []byte, search Search) (modelView, error) {
+func check(ctx context.Context, t *Text, request []byte, o Options) (modelView, error) {
 	var b boundsView
 	if err := decode(request, &b); err != nil {
 		return modelView{}, err
@@ -60,20 +60,22 @@ func check(ctx context.Context, t *Text, request []byte, search Search) (modelVi
 	if b.MaxStates == 0 {
 		b.MaxStates = PageStates
 	}
-	result, err := search(ctx, t.Machine, model.Options{Records: b.Records, Groups: b.Groups, Workers: b.Workers, Counter: b.Counter, MaxStates: b.MaxStates}, nil)
+	result, err := o.Search(ctx, t.Machine, model.Options{Records: b.Records, Groups: b.Groups, Workers: b.Workers, Counter: b.Counter, MaxStates: b.MaxStates}, nil)
 	if err != nil {
 		return modelView{}, err
 	}
-	o := result.Options
+	used := result.Options
 	view := modelView{
 		Hash: t.Hash, Summary: result.Summary(), Limits: append([]string{}, result.Limits...), Seconds: result.Elapsed.Seconds(), Trace: []traceView{},
-		Bounds: boundsView{o.Records, o.Groups, o.Workers, o.Counter, o.MaxStates},
+		Bounds: boundsView{used.Records, used.Groups, used.Workers, used.Counter, used.MaxStates},
 	}
 	if found := result.Violation; found != nil {
 		at := placeOf(found.Pos, found.Mark)
 		view.What, view.Place, view.Trace = found.What, &at, traceOf(found.Trace)
-		if text, err := found.GoTest(t.Machine); err == nil {
-			view.GoTest = string(text)
+		if o.Format != nil {
+			if text, err := found.GoTest(t.Machine, o.Format); err == nil {
+				view.GoTest = string(text)
+			}
 		}
 	}
 	return view, nil
