@@ -66,6 +66,7 @@ var rules = map[string]struct {
 	"gen/export":             {own: []string{"spec"}},
 	"internal/serve":         {own: []string{"spec", "gen/chart", "internal/interp", "internal/model", "internal/serve/answers", "internal/live", "runtime", "runtime/console"}},
 	"internal/serve/answers": {own: []string{"spec", "gen/chart", "gen/export", "internal/interp", "internal/model"}},
+	"internal/playground":    {own: []string{"spec", "gen", "internal/diff", "internal/model", "internal/serve/answers", "internal/validate", "internal/playground"}},
 	"gen/chart/draw":         {own: []string{"gen/chart", "gen/chart/layout", "spec"}, other: []string{"golang.org/x/image"}},
 	"gen":                    {own: []string{"spec", "internal/validate", "internal/interp", "internal/prove", "gen/chart"}, other: []string{"github.com/dave/jennifer"}},
 	"gen/purekit":            {},

@@ -17,8 +17,9 @@ root=$(cd ../../.. && pwd)
 rm -rf public
 mkdir -p public/examples
 for program in first second; do
-	(cd "$root" && GOOS=js GOARCH=wasm "$go" build -trimpath -ldflags='-s -w' -o "internal/playground/page/public/$program.wasm" "./internal/playground/$program")
-	gzip -9 -n "public/$program.wasm"
+	(cd "$root" && GOOS=js GOARCH=wasm "$go" build -trimpath -gcflags=all=-l -ldflags='-s -w' -o "internal/playground/page/public/$program.wasm" "./internal/playground/$program")
+	node shrink.mjs "public/$program.wasm" "public/$program.wasm.gz"
+	rm "public/$program.wasm"
 done
 cp "$("$go" env GOROOT)/lib/wasm/wasm_exec.js" public/wasm_exec.js
 node_modules/.bin/esbuild main.js worker.js --bundle --minify --format=esm --target=es2022 --outdir=public --log-level=warning
