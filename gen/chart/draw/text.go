@@ -28,13 +28,15 @@ var (
 // line is the height of a line of text.
 func (k kind) line() float64 { return k.size * 1.28 }
 
-// advances are the widths of the characters that the fonts have, in 64ths of a
-// thousandth of the size, first of the regular font, then of the bold one. The file is
-// made from the fonts, so that who only measures does not carry them.
+// advancesText is a line for each character that a font has: how far it is behind the one
+// before, and its width in the regular and in the bold font, in 64ths of a thousandth of the
+// size, plus 1; 0 where the font lacks it. The file is made from the fonts, so that who only
+// measures does not carry them.
 //
 //go:embed advances.txt
 var advancesText string
 
+// advances are the widths of characters, in the regular font and in the bold one.
 var advances = sync.OnceValue(func() [2]map[rune]int {
 	fonts := [2]map[rune]int{{}, {}}
 	var r rune
