@@ -84,7 +84,6 @@ async function open(address = "", options = {}, slow = 1) {
   page.setDefaultTimeout(20000);
   page.on("pageerror", (e) => wrong.push("error: " + e.message));
   page.on("console", (m) => { if ((m.type() === "error" || m.type() === "warning") && !m.location().url.endsWith("/icon.svg")) wrong.push(`console: ${m.text()} (${m.location().url})`); });
-  page.on("requestfailed", (r) => wrong.push("failed: " + r.url()));
   page.on("request", (r) => { if (!/^(blob:|data:)/.test(r.url()) && !r.url().startsWith(base)) wrong.push("asked " + r.url()); });
   if (slow > 1) await (await context.newCDPSession(page)).send("Emulation.setCPUThrottlingRate", { rate: slow });
   await page.goto(base + address);
