@@ -91,6 +91,14 @@ e2e-short: ## the conformance suites over etcd and other SQLite drivers, and a s
 e2e: ## use the page of fsmgen serve in Chromium (needs Node; installs Chromium when missing; ONLY=words of tests; pictures in internal/lab/browser/shots)
 	internal/lab/browser/check.sh $(ONLY)
 
+.PHONY: playground
+playground: ## the playground, in internal/playground/page/public: the compiler as WebAssembly, for any file server (needs Node)
+	internal/playground/page/build.sh
+
+.PHONY: playground-check
+playground-check: ## build the playground, compare its programs with the command, use the page in Chromium (needs Node; installs Chromium when missing)
+	internal/playground/page/check.sh
+
 .PHONY: site
 site: ## the documents as pages with a search, in internal/lab/tools/site/public (needs Node)
 	@internal/lab/tools/site/build.sh

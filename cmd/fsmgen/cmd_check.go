@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/fsmgen/fsmgen/internal/cli"
@@ -84,7 +82,7 @@ func (c *tool) check(paths []string, format string, strict, verbose bool) error 
 		c.RenderAll(c.Out, sources, c.Least(spec.Info))
 		for _, s := range sources {
 			if !s.Found.HasErrors() {
-				c.Remarkf("%s: ok, %s\n", s.Name, summary(s.Machine))
+				c.Remarkf("%s: ok, %s\n", s.Name, validate.Extent(s.Machine))
 			}
 			c.printModel(s)
 		}
@@ -96,17 +94,4 @@ func (c *tool) check(paths []string, format string, strict, verbose bool) error 
 		return cli.ErrFindings
 	}
 	return nil
-}
-
-// summary says how large a machine is, and how much of it was proven.
-func summary(m *spec.Machine) string {
-	cells := 0
-	for _, o := range m.Operations {
-		if len(o.Creates) == 0 {
-			cells += len(m.States)
-		}
-	}
-	proof := validate.Proof(m)
-	return fmt.Sprintf("%s, %s, %s, %s, %s", cli.Count(len(m.States), "state"), cli.Count(len(m.Operations), "operation"), cli.Count(cells, "cell"),
-		cli.Count(proof.Steps, "transition"), cli.Count(proof.Obligations, "proof obligation"))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"go/format"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -74,7 +75,7 @@ func (c *tool) runModel(sources []*cli.Source, asText bool) error {
 		if result.Violation == nil {
 			return cli.Usagef("--go-test: %s has no violation within the bounds, so there is no test to write", s.Name)
 		}
-		text, err := result.Violation.GoTest(s.Machine)
+		text, err := result.Violation.GoTest(s.Machine, format.Source)
 		if err != nil {
 			return cli.Usagef("--go-test: %w", err)
 		}

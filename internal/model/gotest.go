@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"go/format"
 	"maps"
 	"slices"
 	"strconv"
@@ -23,7 +22,7 @@ const runtimePath = "github.com/fsmgen/fsmgen/runtime"
 // GoTest writes the trace as a test file of the generated package. It stands
 // beside the generated tests, whose driver it uses, and fails in the same way as
 // the model: on the package that this specification makes.
-func (v *Violation) GoTest(m *spec.Machine) ([]byte, error) {
+func (v *Violation) GoTest(m *spec.Machine, format Format) ([]byte, error) {
 	if len(v.Trace) == 0 {
 		return nil, errors.New("the trace has no steps")
 	}
@@ -49,7 +48,7 @@ func (v *Violation) GoTest(m *spec.Machine) ([]byte, error) {
 		b.WriteString("},\n")
 	}
 	b.WriteString("},\n})\n}\n")
-	text, err := format.Source(b.Bytes())
+	text, err := format(b.Bytes())
 	if err != nil {
 		return nil, fmt.Errorf("the test is no Go: %w", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"go/format"
 	"maps"
 	"slices"
 	"strings"
@@ -24,10 +23,13 @@ type Told struct {
 	Is    map[string]string // by record: "state@revision" after it, the state in its stored word
 }
 
+// Format writes Go code as gofmt does: it is [go/format.Source]. Who makes no tests does not link it.
+type Format func(src []byte) ([]byte, error)
+
 // SessionTest writes a session as a test file of the generated package. It stands
 // beside the generated tests, whose driver it uses, and fails as soon as the
 // package does something else than it did.
-func SessionTest(m *spec.Machine, steps []Told) ([]byte, error) {
+func SessionTest(m *spec.Machine, steps []Told, format Format) ([]byte, error) {
 	if !slices.ContainsFunc(steps, func(s Told) bool { return s.Left == "" }) {
 		return nil, errors.New("the session has no step that can be told in Go; take one first")
 	}
@@ -69,7 +71,7 @@ func SessionTest(m *spec.Machine, steps []Told) ([]byte, error) {
 		b.WriteString("},\n")
 	}
 	b.WriteString("},\n})\n}\n")
-	text, err := format.Source(b.Bytes())
+	text, err := format(b.Bytes())
 	if err != nil {
 		return nil, fmt.Errorf("the test is no Go: %w", err)
 	}

@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"go/format"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -108,7 +109,7 @@ func TestGoTest(t *testing.T) {
 		if r.Violation == nil {
 			t.Fatalf("%s: nothing is wrong", tt.name)
 		}
-		text, err := r.Violation.GoTest(tt.bad)
+		text, err := r.Violation.GoTest(tt.bad, format.Source)
 		if err != nil {
 			t.Fatal(err)
 		}

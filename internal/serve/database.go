@@ -86,17 +86,17 @@ func (s *Server) console(w http.ResponseWriter, r *http.Request) {
 	places := map[string]int{}
 	for _, f := range s.files {
 		v := f.now()
-		name := nameOf(v)
+		name := v.Title()
 		place := console.Place{Name: "database"}
 		if places[name]++; places[name] > 1 {
 			place.Name = fmt.Sprint("database-", places[name])
 		}
-		if !v.usable() {
+		if !v.Usable() {
 			wrong := errors.New("the specification has errors; fix them to see the database")
 			o.Machines = append(o.Machines, console.Unopened(place, name, wrong))
 			continue
 		}
-		db, err := d.of(r.Context(), v.machine)
+		db, err := d.of(r.Context(), v.Machine)
 		if err != nil {
 			o.Machines = append(o.Machines, console.Unopened(place, name, err))
 			continue

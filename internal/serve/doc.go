@@ -2,7 +2,8 @@
 // person step through them, runs the bounded model checker and shows what a
 // database holds.
 //
-// What an operation does is decided by package interp and nowhere else: the page
+// What it answers about a specification is in package answers. What an operation does
+// is decided by package interp and nowhere else: the page
 // sends the steps so far, and the server plays them from the beginning. So the
 // server keeps no session, undo is a shorter list, and a session survives a change
 // of the file as long as it can be played again.

@@ -30,7 +30,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 			if err := f.refresh(); err != nil {
 				now.Problem = f.problem(err)
 			} else {
-				now.Hash = f.now().hash
+				now.Hash = f.now().Hash
 			}
 			if now == told[i] {
 				continue

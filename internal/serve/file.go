@@ -8,12 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
-	"unicode"
-	"unicode/utf8"
 
-	"github.com/fsmgen/fsmgen/spec"
+	"github.com/fsmgen/fsmgen/internal/serve/answers"
 )
 
 // maxSource bounds what is read of a file; the parser refuses less than that.
@@ -24,24 +21,9 @@ type file struct {
 	path  string
 	check Check
 
-	mu      sync.Mutex
-	hash    string
-	text    []byte
-	machine *spec.Machine // nil when it cannot be understood
-	found   spec.Diagnostics
+	mu   sync.Mutex
+	text answers.Text
 }
-
-// version is a file at one time. Its parts are not changed.
-type version struct {
-	name    string // as findings show it
-	hash    string
-	text    []byte
-	machine *spec.Machine
-	found   spec.Diagnostics
-}
-
-// usable reports whether the machine can be drawn and stepped through.
-func (v version) usable() bool { return v.machine != nil && !v.found.HasErrors() }
 
 // refresh reads the file, and checks it when it is another one than before.
 func (f *file) refresh() error {
@@ -53,11 +35,11 @@ func (f *file) refresh() error {
 	hash := hex.EncodeToString(sum[:])
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if hash == f.hash {
+	if hash == f.text.Hash {
 		return nil
 	}
-	f.machine, f.found = f.check(filepath.ToSlash(f.path), text)
-	f.hash, f.text = hash, text
+	f.text = answers.Text{Name: filepath.ToSlash(f.path), Hash: hash, Source: text}
+	f.text.Machine, f.text.Found = f.check(f.text.Name, text)
 	return nil
 }
 
@@ -70,10 +52,11 @@ func (f *file) problem(err error) string {
 	return filepath.ToSlash(f.path) + what + " This page shows it as soon as it can be read."
 }
 
-func (f *file) now() version {
+func (f *file) now() *answers.Text {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return version{name: filepath.ToSlash(f.path), hash: f.hash, text: f.text, machine: f.machine, found: f.found}
+	text := f.text
+	return &text
 }
 
 func readFile(path string) (text []byte, err error) {
@@ -86,21 +69,4 @@ func readFile(path string) (text []byte, err error) {
 		err = e
 	}
 	return text, err
-}
-
-// sourceLines are the lines of a file as a page shows them: without what would
-// turn the order of the letters around.
-func sourceLines(text []byte) []string {
-	text = []byte(strings.TrimPrefix(string(text), "\ufeff"))
-	shown := strings.Map(func(c rune) rune {
-		if c != '\t' && c != '\n' && c != '\r' && (unicode.IsControl(c) || c == utf8.RuneError || unicode.Is(unicode.Bidi_Control, c)) {
-			return '\ufffd'
-		}
-		return c
-	}, string(text))
-	lines := strings.Split(strings.TrimSuffix(shown, "\n"), "\n")
-	for i := range lines {
-		lines[i] = strings.TrimSuffix(lines[i], "\r")
-	}
-	return lines
 }

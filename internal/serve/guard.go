@@ -114,24 +114,17 @@ func reply(w http.ResponseWriter, v any) {
 // maxBody bounds what is read of a request.
 const maxBody = 1 << 20
 
-// body reads the JSON of a request, and answers when it is none.
-func body(w http.ResponseWriter, r *http.Request, into any) bool {
-	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
-	d.DisallowUnknownFields()
-	err := d.Decode(into)
-	if err == nil {
-		if _, more := d.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("something follows the JSON value")
-		}
-	}
+// body reads the body of a request, and answers when it is too large.
+func body(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var large *http.MaxBytesError
 	switch {
 	case err == nil:
-		return true
+		return text, true
 	case errors.As(err, &large):
 		fail(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the request has more than %d bytes", maxBody))
 	default:
 		fail(w, http.StatusBadRequest, "the request cannot be read: "+err.Error())
 	}
-	return false
+	return nil, false
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fsmgen/fsmgen/internal/serve/answers"
 	"github.com/fsmgen/fsmgen/internal/validate"
 )
 
@@ -129,6 +130,17 @@ func TestWhoMayAsk(t *testing.T) {
 	}
 }
 
+// A request of any size is answered, and a large one is not read.
+func TestLargeRequest(t *testing.T) {
+	t.Parallel()
+	h := page(t, Options{Files: []string{"../../specs/lifecycle.yaml"}})
+	for n, want := range map[int]int{maxBody / 2: http.StatusBadRequest, maxBody: http.StatusRequestEntityTooLarge} {
+		if w := ask(t, h, "/api/machine/0/play", `{"now": "`+strings.Repeat("x", n)+`"}`); w.Code != want {
+			t.Errorf("%d bytes: %d, want %d", n, w.Code, want)
+		}
+	}
+}
+
 func TestHosts(t *testing.T) {
 	t.Parallel()
 	every := Hosts{Names: []string{"[::]:80", "box:80"}, AnyAddress: true}
@@ -180,12 +192,12 @@ func TestFindingsInsteadOfAMachine(t *testing.T) {
 	t.Parallel()
 	path := write(t, "fsm: 1\nmachine: job\nentity: Job\notherwise: reject\nstates:\n  open: {}\noperations:\n  make: {creates: opne}\n")
 	h := page(t, Options{Files: []string{path}})
-	v := get[fileView](t, h, "/api/machine/0", "")
+	v := get[answers.File](t, h, "/api/machine/0", "")
 	if v.Machine != nil || v.Errors == 0 || len(v.Findings) == 0 {
 		t.Fatalf("a broken file: %+v", v)
 	}
 	f := v.Findings[0]
-	if f.Place != (place{8, 19, 4}) || !strings.Contains(f.Message, "opne") || f.Hint == "" || v.Lines[7] != "  make: {creates: opne}" {
+	if f.Place != (answers.Place{Line: 8, Column: 19, Length: 4}) || !strings.Contains(f.Message, "opne") || f.Hint == "" || v.Lines[7] != "  make: {creates: opne}" {
 		t.Errorf("the finding is %+v, the line %q", f, v.Lines[7])
 	}
 	for _, c := range [][2]string{{"picture.svg", ""}, {"play", `{"steps":[]}`}, {"check", `{}`}} {
@@ -210,7 +222,7 @@ func TestHostileText(t *testing.T) {
 	if bytes.Contains(w.Body.Bytes(), []byte("<img")) || strings.Contains(w.Body.String(), "\u202e") {
 		t.Errorf("unescaped: %s", w.Body)
 	}
-	v := get[fileView](t, h, "/api/machine/0", "")
+	v := get[answers.File](t, h, "/api/machine/0", "")
 	if v.Machine == nil || v.Machine.Doc != bad {
 		t.Fatalf("the text is lost: %+v", v)
 	}

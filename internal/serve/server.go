@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/format"
 	"net"
 	"net/http"
 	"time"
 
 	"github.com/fsmgen/fsmgen/internal/model"
+	"github.com/fsmgen/fsmgen/internal/serve/answers"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -28,7 +30,7 @@ type Options struct {
 type Server struct {
 	options Options
 	files   []*file
-	search  func(context.Context, *spec.Machine, model.Options, func(looked, known int)) (model.Result, error) // model.Search, but for tests
+	search  answers.Search // model.Search, but for tests
 	latest  latest
 }
 
@@ -57,12 +59,12 @@ func (s *Server) Handler(hosts Hosts) http.Handler {
 		mux.HandleFunc("GET "+a.path, a.serve)
 	}
 	mux.HandleFunc("GET /api/overview", s.overview)
-	mux.HandleFunc("GET /api/machine/{n}", s.one(s.machine))
-	mux.HandleFunc("GET /api/machine/{n}/picture.svg", s.one(s.picture))
 	mux.HandleFunc("GET /api/events", s.events)
-	mux.HandleFunc("POST /api/machine/{n}/play", s.one(s.play))
-	mux.HandleFunc("POST /api/machine/{n}/gotest", s.one(s.goTest))
-	mux.HandleFunc("POST /api/machine/{n}/check", s.one(s.model))
+	mux.HandleFunc("GET /api/machine/{n}", s.one("machine"))
+	mux.HandleFunc("GET /api/machine/{n}/picture.svg", s.one("picture.svg"))
+	for _, question := range []string{"play", "gotest", "check"} {
+		mux.HandleFunc("POST /api/machine/{n}/"+question, s.one(question))
+	}
 	if s.options.Database != nil {
 		mux.HandleFunc("GET "+consolePath+"/", s.console)
 	}
@@ -98,8 +100,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, hosts Hosts) error {
 	return <-done
 }
 
-// one finds the file that a request is about.
-func (s *Server) one(answer func(http.ResponseWriter, *http.Request, *file)) http.HandlerFunc {
+// one answers a question about the file that a request names.
+func (s *Server) one(question string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		for i, f := range s.files {
 			if r.PathValue("n") != fmt.Sprint(i) {
@@ -109,9 +111,42 @@ func (s *Server) one(answer func(http.ResponseWriter, *http.Request, *file)) htt
 				fail(w, http.StatusServiceUnavailable, f.problem(err))
 				return
 			}
-			answer(w, r, f)
+			s.answer(w, r, f.now(), question)
 			return
 		}
 		fail(w, http.StatusNotFound, fmt.Sprintf("no machine is named %q; the page has %d", r.PathValue("n"), len(s.files)))
 	}
+}
+
+// answer answers a question about a text. Of searches only the last one goes on.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, t *answers.Text, question string) {
+	request, ok := body(w, r)
+	if !ok {
+		return
+	}
+	text, err := answers.Answer(r.Context(), t, question, request, answers.Options{Search: s.lastSearch, Format: format.Source})
+	var refused *answers.Refused
+	switch {
+	case err == nil:
+		w.Header().Set("Content-Type", "application/json")
+		if question == "picture.svg" {
+			w.Header().Set("Content-Type", "image/svg+xml")
+		}
+		_, _ = w.Write(text) // a browser that went away is no error of ours
+	case errors.As(err, &refused):
+		fail(w, refused.Status, refused.Text)
+	case r.Context().Err() != nil: // the page is gone
+	default:
+		fail(w, http.StatusConflict, "another search replaced this one")
+	}
+}
+
+// lastSearch searches, in place of the search that runs.
+func (s *Server) lastSearch(ctx context.Context, m *spec.Machine, o model.Options, progress func(looked, known int)) (model.Result, error) {
+	ctx, end, err := s.latest.begin(ctx)
+	if err != nil {
+		return model.Result{}, err
+	}
+	defer end()
+	return s.search(ctx, m, o, progress)
 }

@@ -3,7 +3,6 @@ package validate
 import (
 	"fmt"
 	"go/token"
-	"go/types"
 	"slices"
 	"strings"
 
@@ -345,6 +344,11 @@ func enums(m *spec.Machine) []spec.Type {
 	return list
 }
 
+// predeclared are the names that Go declares itself.
+var predeclared = strings.Fields(`any append bool byte cap clear close comparable complex complex128 complex64 copy delete
+	error false float32 float64 imag int int16 int32 int64 int8 iota len make max min new nil panic print println real recover
+	rune string true uint uint16 uint32 uint64 uint8 uintptr`)
+
 // free is a name beside a reserved one: door_state, DoorState for an entity.
 func free(m *spec.Machine, name string) string {
 	if token.IsExported(name) {
@@ -359,7 +363,7 @@ func reservedPackage(name string) string {
 	switch {
 	case token.IsKeyword(name):
 		return "is a Go keyword"
-	case types.Universe.Lookup(name) != nil:
+	case slices.Contains(predeclared, name):
 		return "is predeclared in Go"
 	case slices.Contains([]string{"main", "documentation", "internal", "vendor", "testdata"}, name):
 		return "has a meaning of its own for the go command"

@@ -1,3 +1,5 @@
+//go:build !js
+
 package draw
 
 import (
@@ -9,9 +11,13 @@ import (
 	"image/color"
 	"image/png"
 	"math"
+	"sync"
 
 	"golang.org/x/image/font"
+	"golang.org/x/image/font/gofont/gobold"
+	"golang.org/x/image/font/gofont/goregular"
 	"golang.org/x/image/font/opentype"
+	"golang.org/x/image/font/sfnt"
 	"golang.org/x/image/math/fixed"
 	"golang.org/x/image/vector"
 
@@ -151,4 +157,24 @@ func (p *painter) text(s shape, look paint) error {
 	}
 	d.DrawString(s.text)
 	return nil
+}
+
+// fonts are the fonts that texts are painted with; their widths are in advances.txt.
+var fonts = sync.OnceValue(func() [2]*sfnt.Font {
+	var fs [2]*sfnt.Font
+	for i, ttf := range [][]byte{goregular.TTF, gobold.TTF} {
+		f, err := sfnt.Parse(ttf)
+		if err != nil {
+			panic(err) // the fonts are a part of the program
+		}
+		fs[i] = f
+	}
+	return fs
+})
+
+func (k kind) font() *sfnt.Font {
+	if k.bold {
+		return fonts()[1]
+	}
+	return fonts()[0]
 }

@@ -1,28 +1,11 @@
 package draw
 
 import (
+	_ "embed"
+	"strconv"
 	"strings"
 	"sync"
-
-	"golang.org/x/image/font"
-	"golang.org/x/image/font/gofont/gobold"
-	"golang.org/x/image/font/gofont/goregular"
-	"golang.org/x/image/font/sfnt"
-	"golang.org/x/image/math/fixed"
 )
-
-// fonts are the fonts that texts are measured and painted with.
-var fonts = sync.OnceValue(func() [2]*sfnt.Font {
-	var fs [2]*sfnt.Font
-	for i, ttf := range [][]byte{goregular.TTF, gobold.TTF} {
-		f, err := sfnt.Parse(ttf)
-		if err != nil {
-			panic(err) // the fonts are a part of the program
-		}
-		fs[i] = f
-	}
-	return fs
-})
 
 // kind is how a text looks: size and weight. The colour is its class.
 type kind struct {
@@ -45,37 +28,49 @@ var (
 // line is the height of a line of text.
 func (k kind) line() float64 { return k.size * 1.28 }
 
-func (k kind) font() *sfnt.Font {
-	if k.bold {
-		return fonts()[1]
-	}
-	return fonts()[0]
-}
+// advancesText is a line for each character that a font has: how far it is behind the one
+// before, and its width in the regular and in the bold font, in 64ths of a thousandth of the
+// size, plus 1; 0 where the font lacks it. The file is made from the fonts, so that who only
+// measures does not carry them.
+//
+//go:embed advances.txt
+var advancesText string
 
-// measures guards the buffer that measuring needs.
-var measures struct {
-	sync.Mutex
-	sfnt.Buffer
-}
+// advances are the widths of characters, in the regular font and in the bold one.
+var advances = sync.OnceValue(func() [2]map[rune]int {
+	fonts := [2]map[rune]int{{}, {}}
+	var r rune
+	for line := range strings.Lines(advancesText) {
+		var n [3]int
+		for i, text := range strings.Fields(line) {
+			var err error
+			if n[i], err = strconv.Atoi(text); err != nil {
+				panic(err) // the file is a part of the program
+			}
+		}
+		r += rune(n[0]) //nolint:gosec // the distance to the character before
+		for i, a := range n[1:] {
+			if a > 0 {
+				fonts[i][r] = a - 1
+			}
+		}
+	}
+	return fonts
+})
 
 // width returns how wide s is. What the font does not have is as wide as a
 // letter of the scripts that it lacks.
 func (k kind) width(s string) float64 {
-	measures.Lock()
-	defer measures.Unlock()
-	f := k.font()
+	of := advances()[0]
+	if k.bold {
+		of = advances()[1]
+	}
 	const em = 1000
 	sum := 0.0
 	for _, r := range s {
-		i, err := f.GlyphIndex(&measures.Buffer, r)
-		if err != nil || i == 0 {
-			sum += em
-			continue
-		}
-		a, err := f.GlyphAdvance(&measures.Buffer, i, fixed.I(em), font.HintingNone)
-		if err != nil {
-			sum += em
-			continue
+		a, known := of[r]
+		if !known {
+			a = em * 64
 		}
 		sum += float64(a) / 64
 	}

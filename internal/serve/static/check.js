@@ -41,6 +41,11 @@ export class Checker {
     this.panel.querySelector("#check-run")?.focus({ preventScroll: true });
   }
 
+  /** goTest puts the counterexample on the clipboard as a test; app.tests asks for one where the search wrote none. */
+  async goTest(r) {
+    try { await copy(r.goTest || (await this.app.tests(r.bounds)), "the Go test"); } catch (e) { announce(e.message); }
+  }
+
   go(to) {
     const n = this.result.trace.length;
     this.at = Math.max(0, Math.min(n - 1, to));
@@ -93,7 +98,7 @@ export class Checker {
         el("button", { type: "button", class: "plain small", id: "trace-back", disabled: this.at === 0, onclick: () => this.go(this.at - 1) }, "Back"),
         el("button", { type: "button", class: "plain small", id: "trace-on", disabled: this.at === r.trace.length - 1, onclick: () => this.go(this.at + 1) }, "Next"),
         el("span", { class: "muted" }, `step ${this.at + 1} of ${r.trace.length}`),
-        r.goTest && el("button", { type: "button", class: "plain small", id: "copy-test", onclick: () => copy(r.goTest, "the Go test") }, "Copy as Go test")),
+        (r.goTest || this.app.tests) && el("button", { type: "button", class: "plain small", id: "copy-test", onclick: () => this.goTest(r) }, "Copy as Go test")),
       el("ol", { class: "history", id: "trace-steps", onkeydown: keys }, r.trace.map((x, i) => el("li", {},
         el("button", { type: "button", class: "link", "aria-current": i === this.at ? "step" : undefined, onclick: () => this.go(i) }, x.what), " ",
         el("span", { class: "muted" }, `${x.who}, record ${x.record}`)))),

@@ -31,8 +31,8 @@ export function announce(text) {
   fading = setTimeout(() => live.classList.remove("seen"), 4000);
 }
 
-/** api asks the server; a refused request is an Error with its sentence, one that the signal ended has the name AbortError. */
-export async function api(path, body, signal) {
+/** overHTTP asks the server; a refused request is an Error with its sentence, one that the signal ended has the name AbortError. */
+async function overHTTP(path, body, signal) {
   const options = body === undefined ? { signal } : {
     method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal,
   };
@@ -47,6 +47,17 @@ export async function api(path, body, signal) {
   if (!answer.ok) throw new Error(value.error);
   return value;
 }
+
+let ask = overHTTP, drawing = async (n, hash) => `/api/machine/${n}/picture.svg?${hash.slice(0, 12)}`;
+
+/** api asks a question, and is answered by the server unless somebody else answers. */
+export const api = (path, body, signal) => ask(path, body, signal);
+
+/** pictureAt is the address of a machine's picture. */
+export const pictureAt = (n, hash) => drawing(n, hash);
+
+/** answeredBy puts other answers in the place of the server's. */
+export function answeredBy(otherApi, otherPicture) { [ask, drawing] = [otherApi, otherPicture]; }
 
 /** copy puts a text on the clipboard and says so. */
 export async function copy(text, what) {

@@ -1,11 +1,12 @@
 // The picture: made by the server, with rectangles over states and operations.
-import { byId, el, show } from "./dom.js";
+import { byId, el, pictureAt, show } from "./dom.js";
 
 /** load fetches the picture. It is a document of its own, not a text that is read as HTML. */
-function load(n, hash) {
+async function load(n, hash) {
+  const address = await pictureAt(n, hash);
   return new Promise((resolve, reject) => {
     const x = new XMLHttpRequest();
-    x.open("GET", `/api/machine/${n}/picture.svg?${hash.slice(0, 12)}`);
+    x.open("GET", address);
     x.responseType = "document";
     x.overrideMimeType("image/svg+xml");
     x.onload = () => (x.status === 200 && x.responseXML ? resolve(x.responseXML.documentElement) : reject(new Error("the picture cannot be read")));

@@ -33,7 +33,7 @@ export class Session {
       this.s.cursor = good;
       await this.play();
       announce(`Kept ${good} of ${plural(kept.length, "step")}: ${why}`);
-    } else if (kept.length > 0) {
+    } else if (kept.length > 0 && !this.app.typed) {
       announce(`Replayed ${plural(kept.length, "step")} with the new file`);
     }
   }

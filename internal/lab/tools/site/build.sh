@@ -14,5 +14,8 @@ if [[ ! node_modules/.package-lock.json -nt package-lock.json ]]; then
 fi
 rm -rf public
 go run . -root ../../../.. -o public
+../../../playground/page/build.sh
+cp -r ../../../playground/page/public public/playground
+sed -i 's#href="https://github.com/fsmgen/fsmgen"#href="../index.html"#' public/playground/index.html
 node_modules/.bin/pagefind --site public --quiet
 echo "internal/lab/tools/site/public: $(du -sk public | cut -f1) KiB; any file server shows it"

@@ -51,7 +51,7 @@ const watched = async (options) => {
   const page = await (await browser.newContext(options)).newPage();
   page.on("pageerror", (e) => fail(`${page.url()}: ${e.message}`));
   page.on("console", (m) => { if (m.type() === "error") fail(`${page.url()}: ${m.text()}`); });
-  page.on("request", (r) => { if (!r.url().startsWith(base) && !r.url().startsWith("data:")) fail(`${page.url()} asked ${r.url()}`); });
+  page.on("request", (r) => { if (!r.url().startsWith(base) && !/^(blob|data):/.test(r.url())) fail(`${page.url()} asked ${r.url()}`); });
   return page;
 };
 

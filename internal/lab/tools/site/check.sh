@@ -13,3 +13,4 @@ fi
 go test ./...
 ./build.sh
 node check.mjs public
+../../../playground/page/check.sh --built

@@ -29,6 +29,13 @@ import (
 // repository is where links to files lead that are no pages.
 const repository = "https://github.com/fsmgen/fsmgen/"
 
+// playground is the folder of the playground's page, which build.sh puts beside the
+// documents, and playgroundGuide is the document about it: the start page opens the page itself.
+const (
+	playground      = "internal/playground/page"
+	playgroundGuide = "docs/playground.md"
+)
+
 // findings is the document that is a page for each finding here.
 const findings = "internal/validate/RULES.md"
 
@@ -242,6 +249,9 @@ func (s *site) resolve(p *page, to string, picture bool) (string, error) {
 	if source == findings && strings.HasPrefix(fragment, "fsm") {
 		source, fragment = path.Dir(findings)+"/"+strings.ToUpper(fragment)+".md", ""
 	}
+	if source == playground || p.source == "README.md" && source == playgroundGuide && fragment == "" {
+		return relative(p.path, "playground/index.html"), nil
+	}
 	if s.pages[source] == nil && s.pages[path.Join(source, "README.md")] != nil {
 		source = path.Join(source, "README.md")
 	}
@@ -296,7 +306,7 @@ type item struct{ Title, Source string }
 
 // contents are the pages beside each page. Others are found by links and by the search.
 var contents = []group{
-	{"Learn", []item{{"fsmgen", "README.md"}, {"Tutorial", "docs/tutorial.md"}, {"The language", "spec/GUIDE.md"},
+	{"Learn", []item{{"fsmgen", "README.md"}, {"Playground", playgroundGuide}, {"Tutorial", "docs/tutorial.md"}, {"The language", "spec/GUIDE.md"},
 		{"Concepts", "docs/concepts.md"}, {"Cookbook", "docs/cookbook.md"},
 		{"Examples", "examples/README.md"}, {"Compare", "docs/compare.md"}, {"Questions", "docs/faq.md"}}},
 	{"Run", []item{{"Operate", "docs/operate.md"}, {"Queries", "docs/queries.md"}, {"Troubleshooting", "docs/troubleshooting.md"}}},

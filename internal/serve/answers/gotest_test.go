@@ -1,4 +1,4 @@
-package serve
+package answers
 
 import (
 	"encoding/json"
@@ -121,7 +121,7 @@ func TestSessionAsGoTest(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles tests of generated packages; run without -short")
 	}
-	root, err := filepath.Abs("../..")
+	root, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestSessionAsGoTest(t *testing.T) {
 		if m == nil || found.HasErrors() {
 			t.Fatal(found)
 		}
-		h := page(t, Options{Files: []string{path}})
+		h := page(t, path)
 		put := func(name, text string) {
 			file := filepath.Join(dir, m.Name+name)
 			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -158,7 +158,7 @@ func TestSessionAsGoTest(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			v := get[goTestView](t, h, "/api/machine/0/gotest", string(body))
+			v := get[goTestView](t, h, "0/gotest", string(body))
 			text := strings.Replace(v.GoTest, "func TestSession(", fmt.Sprintf("func TestSession%d(", seed), 1)
 			put(fmt.Sprintf("%d_test.go", seed), text)
 			for word := range missing {
@@ -199,8 +199,8 @@ func TestSessionAsGoTest(t *testing.T) {
 // What cannot be told is said.
 func TestGoTestOfASession(t *testing.T) {
 	t.Parallel()
-	h := page(t, Options{Files: []string{"../../specs/lifecycle.yaml", "../../examples/webhook/notice.yaml"}})
-	v := get[goTestView](t, h, "/api/machine/0/gotest", session("", enqueue, claim, step("start", "r1", 2, "00:02", `"request": "d", "actor": "w2"`), step("start", "", 2, "00:03", `"request": "c"`)))
+	h := page(t, "../../../specs/lifecycle.yaml", "../../../examples/webhook/notice.yaml")
+	v := get[goTestView](t, h, "0/gotest", session("", enqueue, claim, step("start", "r1", 2, "00:02", `"request": "d", "actor": "w2"`), step("start", "", 2, "00:03", `"request": "c"`)))
 	for _, want := range []string{
 		"package lifecycle\n", `Leads: "accepted", Is: map[string]string{"r1": "claimed@2"}}`, `Inputs: map[string]any{"lease": at("2026-01-01T09:01:01Z")}`,
 		`Rev: 2, Leads: "guard", Guard: "owner_only", Is: map[string]string{"r1": "claimed@2"}}`, `Leads: "actor_missing"}`,
@@ -218,7 +218,7 @@ func TestGoTestOfASession(t *testing.T) {
 		session("", enqueue, step("fly", "r1", 1, "00:01", "")):        `step 2: the machine has no operation \"fly\"`,
 		`{"steps": [{"operation": "enqueue", "at": "noon"}]}`:          `step 1: \"noon\" is not a time`,
 	} {
-		if w := ask(t, h, "/api/machine/0/gotest", body); w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), want) {
+		if w := ask(t, h, "0/gotest", body); w.Code != http.StatusConflict || !strings.Contains(w.Body, want) {
 			t.Errorf("%s: %d %s, want %s", body, w.Code, w.Body, want)
 		}
 	}

@@ -1,8 +1,7 @@
-package serve
+package answers
 
 import (
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/fsmgen/fsmgen/internal/interp"
@@ -17,20 +16,14 @@ type goTestView struct {
 	Left   int    `json:"left"` // of them, that Go's types do not let be told
 }
 
-func (s *Server) goTest(w http.ResponseWriter, r *http.Request, f *file) {
-	request, v, ok := readSession(w, r, f)
-	if !ok {
-		return
-	}
-	steps, err := tell(v.machine, request.Steps)
+func goTest(t *Text, request playRequest, format model.Format) (goTestView, error) {
+	steps, err := tell(t.Machine, request.Steps)
 	if err != nil {
-		fail(w, http.StatusConflict, err.Error())
-		return
+		return goTestView{}, refuse(Conflict, "%v", err)
 	}
-	text, err := model.SessionTest(v.machine, steps)
+	text, err := model.SessionTest(t.Machine, steps, format)
 	if err != nil {
-		fail(w, http.StatusConflict, err.Error())
-		return
+		return goTestView{}, refuse(Conflict, "%v", err)
 	}
 	view := goTestView{GoTest: string(text), Steps: len(steps)}
 	for _, s := range steps {
@@ -38,7 +31,7 @@ func (s *Server) goTest(w http.ResponseWriter, r *http.Request, f *file) {
 			view.Left++
 		}
 	}
-	reply(w, view)
+	return view, nil
 }
 
 // tell plays a session as a test of the generated package would: there, a delivery

@@ -1,4 +1,4 @@
-package serve
+package answers
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ type refusalView struct {
 	Causes  []causeView `json:"causes"`
 	Needed  []string    `json:"needed"`
 	Records []string    `json:"records"` // that stand in the way
-	Place   *place      `json:"place,omitempty"`
+	Place   *Place      `json:"place,omitempty"`
 
 	reason string // the guard that refused, or the error of the branch
 }
@@ -30,7 +30,7 @@ type causeView struct {
 	Holds bool   `json:"holds"`
 	Left  string `json:"left"`
 	Right string `json:"right,omitempty"`
-	Place place  `json:"place"`
+	Place Place  `json:"place"`
 }
 
 var titles = map[string]string{

@@ -1,11 +1,10 @@
-package serve
+package answers
 
 import (
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -65,7 +64,7 @@ type stepView struct {
 	Changes   []changeView `json:"changes"`
 	Events    []eventView  `json:"events"`
 	Refusal   *refusalView `json:"refusal,omitempty"`
-	Place     place        `json:"place"`
+	Place     Place        `json:"place"`
 }
 
 type changeView struct {
@@ -152,39 +151,29 @@ type playView struct {
 	Derived   []derivedView  `json:"derived"`
 }
 
-func (s *Server) play(w http.ResponseWriter, r *http.Request, f *file) {
-	request, v, ok := readSession(w, r, f)
-	if !ok {
-		return
-	}
+func play(t *Text, request playRequest) (playView, error) {
 	now := epoch
 	if request.Now != "" {
 		var err error
 		if now, err = parseTime(request.Now); err != nil {
-			fail(w, http.StatusBadRequest, "the clock: "+err.Error())
-			return
+			return playView{}, refuse(BadRequest, "the clock: %v", err)
 		}
 	}
-	view := playSteps(v.machine, request.Steps, now)
-	view.Hash = v.hash
-	reply(w, view)
+	view := playSteps(t.Machine, request.Steps, now)
+	view.Hash = t.Hash
+	return view, nil
 }
 
-// readSession reads a session and the file it is for as that is now; otherwise it has answered.
-func readSession(w http.ResponseWriter, r *http.Request, f *file) (request playRequest, v version, ok bool) {
-	if !body(w, r, &request) {
-		return request, v, false
+// readSession reads a session.
+func readSession(request []byte) (playRequest, error) {
+	var session playRequest
+	if err := decode(request, &session); err != nil {
+		return session, err
 	}
-	v = f.now()
-	switch {
-	case !v.usable():
-		fail(w, http.StatusConflict, "the specification has errors; fix them to step through it")
-		return request, v, false
-	case len(request.Steps) > maxSteps:
-		fail(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the session has %d steps; at most %d are played", len(request.Steps), maxSteps))
-		return request, v, false
+	if len(session.Steps) > maxSteps {
+		return session, refuse(TooLarge, "the session has %d steps; at most %d are played", len(session.Steps), maxSteps)
 	}
-	return request, v, true
+	return session, nil
 }
 
 // playSteps plays a session from the beginning.

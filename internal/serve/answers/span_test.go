@@ -1,4 +1,4 @@
-package serve
+package answers
 
 import (
 	"strings"
@@ -31,13 +31,13 @@ operations:
 // A length is typed and shown as a specification writes it, and a deadline is a time and a length.
 func TestPlayLengths(t *testing.T) {
 	t.Parallel()
-	h := page(t, Options{Files: []string{write(t, leases)}})
+	h := page(t, write(t, leases))
 	play := func(now string, inputs ...string) playView {
 		steps := []string{step("take", "a", 0, "00:00", `"inputs": {`+inputs[0]+`}`)}
 		for i, text := range inputs[1:] {
 			steps = append(steps, step("beat", "a", i+1, "00:10", `"inputs": {`+text+`}`))
 		}
-		return get[playView](t, h, "/api/machine/0/play", session(now, steps...))
+		return get[playView](t, h, "0/play", session(now, steps...))
 	}
 	v := play("2026-01-01T09:01:29Z", `"length": "90s"`, `"by": "1500ms"`)
 	if diff := cmp.Diff([]string{"accepted", "accepted"}, outcomes(v)); diff != "" {
@@ -75,7 +75,7 @@ func TestPlayLengths(t *testing.T) {
 // What is no length is refused with the way to write it.
 func TestTypedLengths(t *testing.T) {
 	t.Parallel()
-	h := page(t, Options{Files: []string{write(t, leases)}})
+	h := page(t, write(t, leases))
 	for text, says := range map[string]string{
 		`"30"`:      "name the unit",
 		`"1h30m"`:   "write `90m`",
@@ -84,12 +84,12 @@ func TestTypedLengths(t *testing.T) {
 		`"900000h"`: "longer than 36500d",
 		`"-5s"`:     "is not a duration",
 	} {
-		r := ask(t, h, "/api/machine/0/play", session("", step("take", "a", 0, "00:00", `"inputs": {"length": `+text+`}`)))
-		if !strings.Contains(r.Body.String(), says) {
+		r := ask(t, h, "0/play", session("", step("take", "a", 0, "00:00", `"inputs": {"length": `+text+`}`)))
+		if !strings.Contains(r.Body, says) {
 			t.Errorf("%s: %s, want %q", text, r.Body, says)
 		}
 	}
-	m := get[fileView](t, h, "/api/machine/0", "").Machine
+	m := get[File](t, h, "0/machine", "").Machine
 	for _, o := range m.Operations {
 		for _, in := range o.Inputs {
 			if want := map[string]string{"length": "30s", "by": "30s"}[in.Name]; in.Kind != "duration" || in.Value != want || in.Min+in.Max != "" {

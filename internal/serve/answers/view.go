@@ -1,29 +1,28 @@
-package serve
+package answers
 
 import (
 	"bytes"
 	"encoding/csv"
-	"net/http"
-	"path"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/fsmgen/fsmgen/gen/chart"
-	"github.com/fsmgen/fsmgen/gen/chart/draw"
 	"github.com/fsmgen/fsmgen/gen/export"
 	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/internal/model"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
-// place is a position in the file.
-type place struct {
+// Place is a position in the file.
+type Place struct {
 	Line   int `json:"line"`
 	Column int `json:"column"` // in characters, from 1
 	Length int `json:"length"` // of what stands there
 }
 
-func placeOf(p spec.Pos, what string) place {
-	return place{p.Line, p.Col, max(len([]rune(what)), 1)}
+func placeOf(p spec.Pos, what string) Place {
+	return Place{p.Line, p.Col, max(len([]rune(what)), 1)}
 }
 
 type findingView struct {
@@ -33,18 +32,18 @@ type findingView struct {
 	Hint     string        `json:"hint,omitempty"`
 	Before   string        `json:"before,omitempty"`
 	After    string        `json:"after,omitempty"`
-	Place    place         `json:"place"`
+	Place    Place         `json:"place"`
 	Related  []relatedView `json:"related,omitempty"`
 }
 
 type relatedView struct {
 	Message string `json:"message"`
-	Place   place  `json:"place"`
+	Place   Place  `json:"place"`
 }
 
-// fileView is a file with what was found in it, and its machine when it can be
+// File is a specification with what was found in it, and its machine when it can be
 // shown.
-type fileView struct {
+type File struct {
 	File     string        `json:"file"`
 	Name     string        `json:"name"` // of the machine, else of the file
 	Hash     string        `json:"hash"`
@@ -86,13 +85,13 @@ type fieldView struct {
 	Name  string `json:"name"`
 	Type  string `json:"type"`
 	Doc   string `json:"doc,omitempty"`
-	Place place  `json:"place"`
+	Place Place  `json:"place"`
 }
 
 type ruleView struct {
 	Text  string `json:"text"`
 	Must  bool   `json:"must"`
-	Place place  `json:"place"`
+	Place Place  `json:"place"`
 }
 
 type stateView struct {
@@ -102,7 +101,7 @@ type stateView struct {
 	Terminal bool       `json:"terminal,omitempty"`
 	Final    bool       `json:"final,omitempty"`
 	Rules    []ruleView `json:"rules"`
-	Place    place      `json:"place"`
+	Place    Place      `json:"place"`
 }
 
 type guardView struct {
@@ -111,7 +110,7 @@ type guardView struct {
 	Error   string `json:"error,omitempty"`
 	Message string `json:"message,omitempty"`
 	Doc     string `json:"doc,omitempty"`
-	Place   place  `json:"place"`
+	Place   Place  `json:"place"`
 }
 
 type inputView struct {
@@ -142,7 +141,7 @@ type operationView struct {
 	Effects  []string    `json:"effects"`
 	Event    string      `json:"event"`
 	Notes    []string    `json:"notes"`
-	Place    place       `json:"place"`
+	Place    Place       `json:"place"`
 }
 
 // keptView is what each step keeps.
@@ -156,44 +155,12 @@ type forbiddenView struct {
 	To     string `json:"to"`
 	After  bool   `json:"after"` // any number of steps lies between
 	Reason string `json:"reason"`
-	Place  place  `json:"place"`
+	Place  Place  `json:"place"`
 }
 
-// overviewView lists what there is.
-type overviewView struct {
-	Machines []listedView `json:"machines"`
-	Database string       `json:"database,omitempty"` // its address without a password
-}
-
-type listedView struct {
-	Name   string `json:"name"`
-	File   string `json:"file"`
-	Errors int    `json:"errors"`
-}
-
-func (s *Server) overview(w http.ResponseWriter, _ *http.Request) {
-	view := overviewView{Machines: []listedView{}}
-	if s.options.Database != nil {
-		view.Database = s.options.Database.shown
-	}
-	for _, f := range s.files {
-		v := f.now()
-		_, errors := findings(v)
-		view.Machines = append(view.Machines, listedView{Name: nameOf(v), File: v.name, Errors: errors})
-	}
-	reply(w, view)
-}
-
-func nameOf(v version) string {
-	if v.machine != nil && v.machine.Name != "" {
-		return v.machine.Name
-	}
-	return path.Base(v.name)
-}
-
-func findings(v version) (list []findingView, errors int) {
+func findings(t *Text) (list []findingView, errors int) {
 	list = []findingView{}
-	for _, d := range v.found {
+	for _, d := range t.Found {
 		if d.Severity == spec.Error {
 			errors++
 		}
@@ -205,32 +172,21 @@ func findings(v version) (list []findingView, errors int) {
 func findingOf(d spec.Diagnostic) findingView {
 	f := findingView{
 		Severity: d.Severity.String(), Code: d.Code, Message: d.Message, Hint: d.Hint, Before: d.Before, After: d.After,
-		Place: place{d.Pos.Line, d.Pos.Col, max(d.Len, 1)},
+		Place: Place{d.Pos.Line, d.Pos.Col, max(d.Len, 1)},
 	}
 	for _, r := range d.Related {
-		f.Related = append(f.Related, relatedView{r.Message, place{r.Pos.Line, r.Pos.Col, 1}})
+		f.Related = append(f.Related, relatedView{r.Message, Place{r.Pos.Line, r.Pos.Col, 1}})
 	}
 	return f
 }
 
-func (s *Server) machine(w http.ResponseWriter, _ *http.Request, f *file) {
-	v := f.now()
-	view := fileView{File: v.name, Name: nameOf(v), Hash: v.hash, Lines: sourceLines(v.text)}
-	view.Findings, view.Errors = findings(v)
-	if v.usable() {
-		view.Machine = viewOf(v.machine)
+func machineOf(t *Text) File {
+	view := File{File: t.Name, Name: t.Title(), Hash: t.Hash, Lines: sourceLines(t.Source)}
+	view.Findings, view.Errors = findings(t)
+	if t.Usable() {
+		view.Machine = viewOf(t.Machine)
 	}
-	reply(w, view)
-}
-
-func (s *Server) picture(w http.ResponseWriter, _ *http.Request, f *file) {
-	v := f.now()
-	if !v.usable() {
-		fail(w, http.StatusConflict, "the specification has errors; fix them to see the picture")
-		return
-	}
-	w.Header().Set("Content-Type", "image/svg+xml")
-	_, _ = w.Write(draw.Live(chart.At(v.machine, chart.Brief)))
+	return view
 }
 
 // viewOf returns a machine as the page shows it.
@@ -269,7 +225,7 @@ func viewOf(m *spec.Machine) *machineView {
 		view.Derived = m.Projection.Entity
 	}
 	view.Columns, view.Rows = matrixOf(m)
-	b := model.Defaults(m, model.Options{MaxStates: pageStates})
+	b := model.Defaults(m, model.Options{MaxStates: PageStates})
 	view.Bounds = boundsView{b.Records, b.Groups, b.Workers, b.Counter, b.MaxStates}
 	return view
 }
@@ -324,4 +280,21 @@ func defaultText(f *spec.Field) string {
 		return ""
 	}
 	return ", default " + f.Default.Text
+}
+
+// sourceLines are the lines of a file as a page shows them: without what would
+// turn the order of the letters around.
+func sourceLines(text []byte) []string {
+	text = []byte(strings.TrimPrefix(string(text), "\ufeff"))
+	shown := strings.Map(func(c rune) rune {
+		if c != '\t' && c != '\n' && c != '\r' && (unicode.IsControl(c) || c == utf8.RuneError || unicode.Is(unicode.Bidi_Control, c)) {
+			return '\ufffd'
+		}
+		return c
+	}, string(text))
+	lines := strings.Split(strings.TrimSuffix(shown, "\n"), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimSuffix(lines[i], "\r")
+	}
+	return lines
 }
