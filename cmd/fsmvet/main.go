@@ -11,7 +11,7 @@ package main
 import (
 	"golang.org/x/tools/go/analysis/multichecker"
 
-	"github.com/fsmgen/fsmgen/vet"
+	"github.com/fsmgen/fsmgen/cmd/fsmvet/vet"
 )
 
 func main() { multichecker.Main(vet.Analyzers...) }

@@ -71,7 +71,7 @@ var rules = map[string]struct {
 	"gen/chart/draw":         {own: []string{"gen/chart", "gen/chart/layout", "spec"}, other: []string{"golang.org/x/image"}},
 	"gen":                    {own: []string{"spec", "internal/validate", "internal/interp", "internal/prove", "gen/chart"}, other: []string{"github.com/dave/jennifer"}},
 	"gen/purekit":            {},
-	"vet":                    {own: []string{"spec"}, other: []string{"golang.org/x/tools"}}, // the parser, not the compiler
+	"cmd/fsmvet/vet":         {own: []string{"spec"}, other: []string{"golang.org/x/tools"}}, // the parser, not the compiler
 }
 
 // listed is what `go list` says of a package.
@@ -285,8 +285,8 @@ func TestJudge(t *testing.T) {
 		{"gen", module + "/internal/validate", false},
 		{"spec", module + "/internal/interp", true},
 		{"cmd/fsmgen", module + "/gen", false},
-		{"vet", module + "/spec", false},
-		{"vet", module + "/runtime", true},
+		{"cmd/fsmvet/vet", module + "/spec", false},
+		{"cmd/fsmvet/vet", module + "/runtime", true},
 	} {
 		if got := judge(c.path, []string{c.imp}, map[string]bool{}); (len(got) > 0) != c.wrong {
 			t.Errorf("%s imports %s: %q, want wrong %v", c.path, c.imp, got, c.wrong)

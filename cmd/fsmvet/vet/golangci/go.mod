@@ -1,4 +1,4 @@
-module github.com/fsmgen/fsmgen/vet/golangci
+module github.com/fsmgen/fsmgen/cmd/fsmvet/vet/golangci
 
 go 1.26.0
 
@@ -10,4 +10,4 @@ require (
 
 require gopkg.in/yaml.v3 v3.0.1 // indirect
 
-replace github.com/fsmgen/fsmgen => ../..
+replace github.com/fsmgen/fsmgen => ../../../..

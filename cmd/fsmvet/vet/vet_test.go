@@ -11,7 +11,7 @@ import (
 // root returns the folder of the module, whose generated packages the fixtures use.
 func root(t *testing.T) string {
 	t.Helper()
-	dir, err := filepath.Abs("..")
+	dir, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestFixtures(t *testing.T) {
 		}
 		t.Run(a.Name, func(t *testing.T) {
 			t.Parallel()
-			analysistest.RunWithSuggestedFixes(t, root(t), a, "./vet/testdata/"+a.Name)
+			analysistest.RunWithSuggestedFixes(t, root(t), a, "./cmd/fsmvet/vet/testdata/"+a.Name)
 		})
 	}
 }
@@ -53,7 +53,7 @@ func TestFlags(t *testing.T) {
 		if err := c.analyzer.Flags.Set(c.flag, c.value); err != nil {
 			t.Fatal(err)
 		}
-		analysistest.Run(t, root(t), c.analyzer, "./vet/testdata/"+c.dir)
+		analysistest.Run(t, root(t), c.analyzer, "./cmd/fsmvet/vet/testdata/"+c.dir)
 		if err := c.analyzer.Flags.Set(c.flag, was); err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/golangci/plugin-module-register/register"
 	"golang.org/x/tools/go/analysis"
 
-	"github.com/fsmgen/fsmgen/vet"
+	"github.com/fsmgen/fsmgen/cmd/fsmvet/vet"
 )
 
 func init() { register.Plugin("fsmvet", New) }

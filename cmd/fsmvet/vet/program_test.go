@@ -78,7 +78,7 @@ func planted(t *testing.T) (list []string) {
 func TestPlanted(t *testing.T) {
 	t.Parallel()
 	var found []string
-	for _, f := range findings(t, load(t, root(t), "./vet/testdata/planted"), Analyzers...) {
+	for _, f := range findings(t, load(t, root(t), "./cmd/fsmvet/vet/testdata/planted"), Analyzers...) {
 		found = append(found, strings.Join(strings.SplitN(f, ": ", 3)[:2], ": "))
 	}
 	if want := planted(t); !slices.Equal(found, want) {
@@ -100,7 +100,7 @@ func TestGoVet(t *testing.T) {
 	if out, err := run("build", "-o", tool, "./cmd/fsmvet"); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	out, err := run("vet", "-vettool="+tool, "./vet/testdata/planted")
+	out, err := run("vet", "-vettool="+tool, "./cmd/fsmvet/vet/testdata/planted")
 	if err == nil {
 		t.Errorf("go vet passes:\n%s", out)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/golangci/plugin-module-register/register"
 
-	"github.com/fsmgen/fsmgen/vet"
+	"github.com/fsmgen/fsmgen/cmd/fsmvet/vet"
 )
 
 func TestPlugin(t *testing.T) {
