@@ -121,7 +121,7 @@ func TestGoVet(t *testing.T) {
 // A package is stale when its specification means something else.
 func TestStale(t *testing.T) {
 	t.Parallel()
-	source, err := os.ReadFile("../specs/task.yaml")
+	source, err := os.ReadFile("../../../specs/task.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
