@@ -75,7 +75,8 @@ func (c *ctl) told(db *live.DB, o *spec.Operation, row *driver.Row, r *doReport,
 	case r.Would && f.each:
 		shown := r.Fit[:min(len(r.Fit), mostShown)]
 		more := map[bool]string{true: ", ..."}[len(shown) < len(r.Fit)]
-		fmt.Fprintf(&b, "%s would be taken with %d records: %s%s; add --yes to do it\n", o.Name, len(r.Fit), cli.Plain(strings.Join(shown, ", ")), more)
+		fmt.Fprintf(&b, "%s would be taken with %d records: %s%s; add --yes to do it\n",
+			o.Name, len(r.Fit), cli.Plain(strings.Join(shown, ", ")), more)
 	case r.Would:
 		if row != nil {
 			fmt.Fprintf(&b, "%s is %s, at revision %d\n", cli.Plain(row.ID), cli.Plain(stateName(db.Spec, row.State)), row.Rev)

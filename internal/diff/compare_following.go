@@ -93,16 +93,20 @@ func (c *comparison) each(o, n *spec.Operation) {
 	default:
 		where := at{o.Each.Pos, n.Each.Pos}
 		if more := without(n.Each.Where, o.Each.Where); len(more) > 0 {
-			c.report("FSM704", where, "records that were taken are now passed over", "%s takes each record only where %s", n.Name, factTexts(more))
+			c.report("FSM704", where, "records that were taken are now passed over",
+				"%s takes each record only where %s", n.Name, factTexts(more))
 		}
 		if less := without(o.Each.Where, n.Each.Where); len(less) > 0 {
-			c.report("FSM705", where, "records that were passed over are now taken", "%s takes each record also where %s does not hold", n.Name, factTexts(less))
+			c.report("FSM705", where, "records that were passed over are now taken",
+				"%s takes each record also where %s does not hold", n.Name, factTexts(less))
 		}
 		switch {
 		case n.Each.Most < o.Each.Most:
-			c.report("FSM704", where, "a call on more records is refused", "%s takes %d records at most, it was %d", n.Name, n.Each.Most, o.Each.Most)
+			c.report("FSM704", where, "a call on more records is refused",
+				"%s takes %d records at most, it was %d", n.Name, n.Each.Most, o.Each.Most)
 		case n.Each.Most > o.Each.Most:
-			c.report("FSM705", where, "a call that was refused moves more records", "%s takes %d records at most, it was %d", n.Name, n.Each.Most, o.Each.Most)
+			c.report("FSM705", where, "a call that was refused moves more records",
+				"%s takes %d records at most, it was %d", n.Name, n.Each.Most, o.Each.Most)
 		}
 	}
 }
