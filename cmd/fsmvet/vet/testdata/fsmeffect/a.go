@@ -7,11 +7,11 @@ import (
 	"net/http"
 	"os/exec"
 
+	"github.com/fsmgen/fsmgen/cmd/fsmvet/vet/testdata/fsmeffect/helper"
 	"github.com/fsmgen/fsmgen/examples/fm001/execution"
 	"github.com/fsmgen/fsmgen/examples/fm001/naive"
 	"github.com/fsmgen/fsmgen/examples/webhook/notice"
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/cmd/fsmvet/vet/testdata/fsmeffect/helper"
 )
 
 type wrong struct {
