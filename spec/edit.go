@@ -271,7 +271,11 @@ func (t document) behind(in *chain, from, to int, dash, entry string) []Edit {
 		return t.edit(to, to, ", "+entry)
 	}
 	indent := from - bytes.LastIndexByte(t.src[:from], '\n') - 1
-	return t.edit(to, to, "\n"+strings.Repeat(" ", indent)+dash+entry)
+	end := "\n"
+	if bytes.Contains(t.src, []byte("\r\n")) {
+		end = "\r\n"
+	}
+	return t.edit(to, to, end+strings.Repeat(" ", indent)+dash+entry)
 }
 
 // edit replaces bytes of the text.

@@ -31,24 +31,35 @@ func (s *server) look(ctx context.Context, conn *jsonrpc2.Conn, uri string, paus
 		d := s.settled(ctx, uri, pause)
 		s.mu.Lock()
 		if d == nil || d == told {
-			if now := s.documents[uri]; d == nil || now == nil || now == told {
+			if now := s.documents[uri]; now == nil || now == told || ctx.Err() != nil {
 				delete(s.looking, uri)
 				s.mu.Unlock()
 				return
 			}
 		}
 		s.mu.Unlock()
+		if d == nil { // it was closed, and is open again
+			continue
+		}
 		told = d
 		found, err := s.safely("findings", func() (any, error) { return d.diagnostics(), nil })
 		if err != nil {
 			_ = conn.Notify(ctx, "window/logMessage", logMessage{1, err.Error()})
 			continue
 		}
-		if s.newest(uri) == d {
-			list, _ := found.([]diagnostic)
-			_ = conn.Notify(ctx, "textDocument/publishDiagnostics", diagnosticsParams{uri, d.number, list})
-		}
+		list, _ := found.([]diagnostic)
+		s.publish(ctx, conn, d, list)
 		pause = s.options.Pause
+	}
+}
+
+// publish tells the findings of a version, if it is the newest one. Who closes the file waits
+// for it, and takes them back.
+func (s *server) publish(ctx context.Context, conn *jsonrpc2.Conn, d *document, list []diagnostic) {
+	s.telling.Lock()
+	defer s.telling.Unlock()
+	if s.newest(d.uri) == d {
+		_ = conn.Notify(ctx, "textDocument/publishDiagnostics", diagnosticsParams{d.uri, d.number, list})
 	}
 }
 

@@ -50,6 +50,7 @@ type server struct {
 	exit    chan struct{}
 
 	mu         sync.Mutex
+	telling    sync.Mutex           // findings are told, or taken back; before mu
 	documents  map[string]*document // the newest version of each open file
 	looking    map[string]bool      // files whose findings are looked for
 	pending    map[string]context.CancelFunc
@@ -228,6 +229,8 @@ func (s *server) notice(ctx context.Context, conn *jsonrpc2.Conn, method string,
 		if err := json.Unmarshal(params, &p); err != nil {
 			return err
 		}
+		s.telling.Lock()
+		defer s.telling.Unlock()
 		s.mu.Lock()
 		delete(s.documents, p.Document.URI)
 		s.mu.Unlock()

@@ -158,7 +158,7 @@ func (r *retries) repeats(b *cfg.Block, i int, st *step, loop ast.Stmt) bool {
 
 // judge reports a call in a retry whose request id is another one each time.
 func (r *retries) judge(st *step, loop ast.Node) {
-	if st.machine.NoRequest || r.differs(st, loop) {
+	if st.machine.NoRequest || r.picks(st) || r.differs(st, loop) {
 		return
 	}
 	c := st.call(r.info)
@@ -179,6 +179,17 @@ func (r *retries) judge(st *step, loop ast.Node) {
 	}
 	r.report(r.pass, at, r.hoist(at, loop, why),
 		"each try of %s is a new request, for its request id is made %s; make it once, before the first try", st.name, why)
+}
+
+// picks reports whether the machine chooses the record: then a loop waits for work, and each
+// turn is a request of its own.
+func (r *retries) picks(st *step) bool {
+	fun, ok := st.Fun.(*ast.SelectorExpr)
+	if !ok || r.info.TypeOf(fun.X) == nil {
+		return false
+	}
+	many, _, _ := types.LookupFieldOrMethod(r.info.TypeOf(fun.X), true, r.pass.Pkg, st.name+"N")
+	return many != nil
 }
 
 // differs reports whether a call says something else at each turn, its fsm.Call aside.

@@ -46,7 +46,7 @@ var writes = regexp.MustCompile("(?is)(?:^|;|\\(|\\bAS\\s*\\()\\s*" +
 var rest = map[string]*regexp.Regexp{
 	"INSERT":   regexp.MustCompile(`(?is)^\s*(AS\s+\w+\s*)?(\(|VALUES\b|SELECT\b|DEFAULT\b|WITH\b|OVERRIDING\b|$)`),
 	"REPLACE":  regexp.MustCompile(`(?is)^\s*(\(|VALUES\b|SELECT\b|DEFAULT\b|$)`),
-	"UPDATE":   regexp.MustCompile(`(?is)^\s*(\*\s*)?(AS\s+\w+\s+|\w+\s+)?SET\b`),
+	"UPDATE":   regexp.MustCompile(`(?is)^\s*(\*\s*)?(AS\s+\w+\s+|\w+\s+)?SET\s+\S`),
 	"DELETE":   regexp.MustCompile(`(?is)^\s*(AS\s+\w+\s*|\w+\s+)?(WHERE\b|USING\b|RETURNING\b|;|\)|$)`),
 	"MERGE":    regexp.MustCompile(`(?is)^\s*(AS\s+\w+\s+|\w+\s+)?USING\b`),
 	"TRUNCATE": regexp.MustCompile(`(?is)^\s*(RESTART\b|CONTINUE\b|CASCADE\b|RESTRICT\b|,|;|$)`),
@@ -129,6 +129,10 @@ func written(text string, tables map[string]string) (verb, table string, found b
 			return "", "", false
 		}
 		verb = strings.ToUpper(strings.Fields(m[1])[0])
+		if m[1] != strings.ToUpper(m[1]) && (m[1] != strings.ToLower(m[1]) || strings.TrimSpace(m[4]) == "") {
+			text = m[4] // a label or a sentence: "Delete from lifecycle"
+			continue
+		}
 		name := strings.ToLower(m[3])
 		if _, ok := tables[name]; ok && rest[verb].MatchString(m[4]) {
 			return verb, name, true

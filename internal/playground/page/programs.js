@@ -9,7 +9,11 @@ class Program {
     this.text = null; // what is on its desk
     this.worker = early?.worker ?? new Worker("worker.js", { type: "module" });
     this.ready = new Promise((resolve, reject) => {
-      this.worker.onerror = (e) => reject(new Error("fsmgen cannot be loaded: " + (e.message || "the browser starts no worker")));
+      this.worker.onerror = (e) => {
+        const error = new Error("fsmgen cannot be loaded: " + (e.message || "the browser starts no worker"));
+        reject(error);
+        this.end(error);
+      };
       this.worker.onmessage = ({ data }) => {
         if (data.problem) { reject(new Error(data.problem)); this.end(new Error(data.problem)); return; }
         if (data.module) { resolve(data.module); return; }
@@ -27,6 +31,7 @@ class Program {
 
   async ask(question, request = "") {
     await this.ready;
+    if (this.over) throw this.over;
     const id = ++this.number;
     return new Promise((resolve, reject) => {
       this.waiting.set(id, { resolve, reject });
@@ -45,6 +50,7 @@ class Program {
 
   /** end ends the program: who waits for it gets the error. */
   end(error) {
+    this.over = error;
     this.worker.terminate();
     for (const { reject } of this.waiting.values()) reject(error);
     this.waiting.clear();
@@ -69,6 +75,7 @@ export const programs = {
 
   /** write asks the program that writes Go and SQL; it is loaded at the first question. */
   write(question, request) {
+    if (this.second?.over) this.second = null;
     this.second ??= new Program("second");
     return this.second.about(this.text, question, request).catch((e) => { if (this.second.waiting.size === 0 && /loaded|ended/.test(e.message)) this.second = null; throw e; });
   },
@@ -77,6 +84,7 @@ export const programs = {
   async search(bounds, signal) {
     const stopped = () => Object.assign(new Error("stopped"), { name: "AbortError" });
     if (signal?.aborted) throw stopped();
+    if (this.searching?.over) this.searching = null;
     const program = (this.searching ??= new Program("first", { module: await this.first.ready }));
     const stop = () => { this.searching = null; program.end(stopped()); };
     signal?.addEventListener("abort", stop, { once: true });

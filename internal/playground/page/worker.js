@@ -24,7 +24,8 @@ addEventListener("message", ({ data }) => {
     return;
   }
   const began = performance.now();
-  const answer = globalThis.fsmgen(data.question, data.request);
+  let answer;
+  try { answer = globalThis.fsmgen(data.question, data.request); } catch (e) { answer = new Error("fsmgen has ended; load the page again: " + e.message); }
   const milliseconds = performance.now() - began;
   postMessage(answer instanceof Error ? { id: data.id, error: answer.message, milliseconds } : { id: data.id, answer, milliseconds });
 });

@@ -35,4 +35,5 @@ func looksAlike(ctx context.Context, db *sql.DB, id string) {
 	log.Print("delete from order: not possible")
 	log.Print("insert into order failed")
 	fmt.Println("cannot UPDATE order SET of things")
+	fmt.Println("Delete from lifecycle", "Update lifecycle set", "insert into lifecycle", "update lifecycle set")
 }
