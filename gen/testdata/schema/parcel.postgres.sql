@@ -185,6 +185,8 @@ CREATE INDEX IF NOT EXISTS "parcel_open" ON "parcel" ("id") WHERE "_open";
 CREATE INDEX IF NOT EXISTS "parcel_each_annotate" ON "parcel" ("id") WHERE "_open";
 -- the records that one call of shelve takes
 CREATE INDEX IF NOT EXISTS "parcel_each_shelve" ON "parcel" ("id") WHERE "_in_held_or_shelved";
+-- the records that one call of verify takes
+CREATE INDEX IF NOT EXISTS "parcel_each_verify" ON "parcel" ("id") WHERE "_open";
 -- the records that one call of bill takes
 CREATE INDEX IF NOT EXISTS "parcel_each_bill" ON "parcel" ("id") WHERE "_in_waiting_or_held";
 -- the records that one call of expel takes
@@ -554,5 +556,5 @@ $fsm$;
 -- section: meta
 
 INSERT INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('parcel', 1, '4dbf8ac0d710c60d7632546b180ebe1a3edcb12c56fe6da681478b2dc2eba7ae', 'full', 'postgres')
+VALUES ('parcel', 1, '7077047bd5b6034ece150092f20a810b8702b77b3457df6ae6884dad1fa77482', 'full', 'postgres')
 ON CONFLICT ("machine") DO NOTHING;

@@ -427,9 +427,9 @@ CREATE TABLE IF NOT EXISTS "fsm_made" (
     "schema" TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
-SELECT 'parcel', '4dbf8ac0d710c60d7632546b180ebe1a3edcb12c56fe6da681478b2dc2eba7ae', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+SELECT 'parcel', '7077047bd5b6034ece150092f20a810b8702b77b3457df6ae6884dad1fa77482', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
 WHERE "tbl_name" IN ('parcel', 'parcel_events', 'parcel_outbox', 'parcel_groups')
     AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'parcel');
 
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('parcel', 1, '4dbf8ac0d710c60d7632546b180ebe1a3edcb12c56fe6da681478b2dc2eba7ae', 'full', 'sqlite');
+VALUES ('parcel', 1, '7077047bd5b6034ece150092f20a810b8702b77b3457df6ae6884dad1fa77482', 'full', 'sqlite');

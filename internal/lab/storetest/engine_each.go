@@ -153,6 +153,32 @@ var eachTests = []test{
 			d.Errorf("got %q, %v", picked(outs), err)
 		}
 	}},
+	{"each that a guard keeps back is recorded, where it says so", func(b *bench) {
+		d := b.open()
+		for i, weight := range []int64{7, 8, 7} {
+			d.must(d.Create(d.ctx, Register(Meta{}, RegisterInput{ID: fmt.Sprint("p", i), Lane: "a", Weight: fsm.Some(weight)})))
+		}
+		verify := inLane(Verify(Meta{RequestID: "v"}, 7, 1), "a")
+		first, err := d.Each(d.ctx, verify)
+		if err != nil || picked(first) != "p0 p1 p2" {
+			d.Fatalf("got %q, %v", picked(first), err)
+		}
+		for i, out := range first {
+			e, rev := out.Events[0], int64(2)
+			if i == 1 {
+				rev = 1
+			}
+			if out.RecordOnly != (i == 1) || e.Rev != rev || e.RequestN != int64(i) || out.Record.Rev != rev {
+				d.Errorf("%s: recorded only %t, %d.%d, number %d", out.Record.ID, out.RecordOnly, e.Rev, e.N, e.RequestN)
+			}
+		}
+		before := d.dump()
+		again, err := d.Each(d.ctx, verify)
+		if err != nil || picked(again) != "p0 p1 p2" || !again[1].RecordOnly || !again[2].Replayed {
+			d.Errorf("again: %+v, %v", again, err)
+		}
+		d.same(before, d.dump())
+	}},
 	{"what the store does not compare is looked at", func(b *bench) {
 		d := b.open()
 		for i := range 8 {

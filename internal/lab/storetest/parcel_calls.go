@@ -19,7 +19,7 @@ var (
 	opAnnotate = &fsmimpl.Operation[Parcel]{Name: "annotate", Stored: "annotate", Event: "annotate", By: fsmimpl.ByCaller, From: []string{"waiting", "held", "shelved"}, Each: 60}
 	opShelve   = &fsmimpl.Operation[Parcel]{Name: "shelve", Stored: "shelve", Event: "shelve", By: fsmimpl.ByCaller, From: []string{"held", "shelved"}, Each: 5}
 	opWeigh    = &fsmimpl.Operation[Parcel]{Name: "weigh", Stored: "weigh", Event: "weigh", By: fsmimpl.ByCaller, From: []string{"waiting", "held", "shelved"}}
-	opVerify   = &fsmimpl.Operation[Parcel]{Name: "verify", Stored: "verify", Event: "verify", By: fsmimpl.ByCaller, From: []string{"waiting", "held", "shelved"}}
+	opVerify   = &fsmimpl.Operation[Parcel]{Name: "verify", Stored: "verify", Event: "verify", By: fsmimpl.ByCaller, From: []string{"waiting", "held", "shelved"}, Each: 5}
 	opRelease  = &fsmimpl.Operation[Parcel]{Name: "release", Stored: "release", Event: "release", By: fsmimpl.BySystem, From: []string{"held"},
 		Triggers: []fsmimpl.Trigger{{Startup: true}, {After: "due"}}}
 	opBill = &fsmimpl.Operation[Parcel]{Name: "bill", Stored: "bill", Event: "bill", By: fsmimpl.ByCaller, From: []string{"waiting", "held"}, Each: 3,
