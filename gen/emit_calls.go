@@ -249,10 +249,35 @@ func (s *store) call(f *jen.File, o *spec.Operation) error {
 		f.Comment("//go:noinline")
 	}
 	f.Func().Id(c.Call).Params(raw("op *fsmimpl.Operation[%s]", s.n.Record), raw(callArgs(o, c, "id string", "in "+c.Input, "c fsm.Call"))).
-		Add(raw("fsmimpl.Call[%s]", s.n.Record)).Block(
-		jen.Return(raw("fsmimpl.Call[%s]", s.n.Record).Values(fields...)),
-	)
+		Add(raw("fsmimpl.Call[%s]", s.n.Record)).BlockFunc(func(g *jen.Group) {
+		for _, in := range cutForChoice(o) {
+			name, cut := "in."+s.n.input(in), "driver.Time"
+			if isOptional(in.Type) {
+				cut = "fsmimpl.CutTime"
+			}
+			g.Add(raw("%s = %s(%s)", name, cut, name))
+		}
+		g.Return(raw("fsmimpl.Call[%s]", s.n.Record).Values(fields...))
+	})
 	return nil
+}
+
+// cutForChoice lists the times that the choice of records reads past the store: they are compared as they are logged.
+func cutForChoice(o *spec.Operation) (list []*spec.Input) {
+	if o.Next == nil && o.Each == nil {
+		return nil
+	}
+	if _, complete := asks(o); complete {
+		return nil
+	}
+	for _, f := range spec.Leaves(o.Chosen()) {
+		for _, t := range f.Names() {
+			if in := t.Input; in != nil && in.Type.Kind == spec.KindTime && !slices.Contains(list, in) {
+				list = append(list, in)
+			}
+		}
+	}
+	return list
 }
 
 func (s *store) inputExpr(o *spec.Operation, in *spec.Input) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
@@ -118,12 +119,22 @@ var errPassOn = errors.New("a place is passed on")
 
 // eachIn takes the records one by one, within a transaction.
 func (m *Machine[R]) eachIn(ctx context.Context, tx driver.Tx, q *request[R], again bool) ([]Outcome[R], error) {
-	if !q.own || again {
-		if outs, err := m.known(tx, q, "", q.RequestID); err != nil || len(outs) > 0 {
+	ask := func() ([]Outcome[R], error) {
+		if q.own && !again {
+			return nil, nil // nobody but an earlier try can have used it
+		}
+		return m.known(tx, q, "", q.RequestID)
+	}
+	if outs, err := ask(); err != nil || len(outs) > 0 {
+		return outs, err
+	}
+	rows, err := m.fitting(tx, q, again || m.joined != nil)
+	var refused *Refusal
+	if err == nil || errors.As(err, &refused) { // it may have waited for the first call of this request
+		if outs, err := ask(); err != nil || len(outs) > 0 {
 			return outs, err
 		}
 	}
-	rows, err := m.fitting(tx, q, again || m.joined != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -133,41 +144,83 @@ func (m *Machine[R]) eachIn(ctx context.Context, tx driver.Tx, q *request[R], ag
 		if err != nil {
 			return nil, err
 		}
+		if _, err := m.isLoose(tx, row.ID); err != nil {
+			return nil, err
+		}
 		rec, err := m.load(q.op, &row)
 		if err != nil {
 			return nil, err
 		}
 		if outs[i], err = m.advance(ctx, tx, q, &row, rec, row.ID, q.origin(q.RequestID, int64(i))); err != nil {
-			return nil, err
+			return nil, m.reused(tx, q, &row, err)
 		}
 	}
 	return outs, nil
 }
 
+// reused tells of a request id that the record has already from a call on it alone.
+func (m *Machine[R]) reused(tx driver.Tx, q *request[R], row *driver.Row, err error) error {
+	if !errors.Is(err, driver.ErrRequestTaken) {
+		return err
+	}
+	if events, _ := tx.Request(row.ID, q.RequestID); len(events) > 0 { // where it cannot look, the next try tells
+		return m.refusal(ErrRequestReused, q.op, row.ID, row.State)
+	}
+	return err
+}
+
 // fitting locks the records that fit, and returns them by id: those that nobody else has, or,
-// with wait, all that are there when it looks. Where it missed one it is ErrMoved.
+// with wait, all that are there when it looks. Where it missed one it is ErrMoved. What fits is decided
+// once more when it has waited, at the time of the call from then on.
 func (m *Machine[R]) fitting(tx driver.Tx, q *request[R], wait bool) ([]driver.Row, error) {
 	m.tick(q)
-	look := driver.Query{States: q.op.From, Where: timed(q.Where, q.at), Limit: int(q.op.Each) + 1, Lock: true, Wait: wait}
+	look := driver.Query{States: q.op.From, Where: timed(q.Where, q.at), Limit: int(q.op.Each) + 1}
+	locked := map[string]bool{}
+	if err := m.lockEach(tx, q, look, wait, locked); err != nil {
+		return nil, err
+	}
+	m.tick(q)
+	look.Where = timed(q.Where, q.at)
 	rows, err := m.rowsOfEach(tx, q, look)
 	if err != nil {
 		return nil, err
 	}
-	locked := make(map[string]bool, len(rows))
 	for i := range rows {
-		locked[rows[i].ID] = true
-	}
-	look.Lock, look.Wait = false, false
-	there, err := m.rowsOfEach(tx, q, look)
-	if err != nil {
-		return nil, err
-	}
-	for i := range there {
-		if !locked[there[i].ID] {
+		if !locked[rows[i].ID] {
 			return nil, driver.ErrMoved
 		}
 	}
 	return rows, m.many(q, len(rows))
+}
+
+// lockEach locks the records that fit. What the store does not compare is looked at before, so that no other one is locked.
+func (m *Machine[R]) lockEach(tx driver.Tx, q *request[R], look driver.Query, wait bool, locked map[string]bool) error {
+	parts := []driver.Query{look}
+	if q.Fits != nil {
+		rows, err := m.rowsOfEach(tx, q, look)
+		if err != nil {
+			return err
+		}
+		parts = nil
+		for part := range slices.Chunk(rows, 1000) {
+			ids := make([]string, len(part))
+			for i := range part {
+				ids[i] = part[i].ID
+			}
+			parts = append(parts, driver.Query{IDs: ids})
+		}
+	}
+	for _, part := range parts {
+		part.Lock, part.Wait = true, wait
+		rows, err := inspect.Collect(tx, part)
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			locked[rows[i].ID] = true
+		}
+	}
+	return nil
 }
 
 // many refuses a call on so many records, if they are none or too many.

@@ -79,10 +79,24 @@ func RunWith[R any](ctx context.Context, m Machine[R], o Options[R]) iter.Seq2[F
 }
 
 // machine is the machine that is looked at.
-type machine[R any] struct{ *inspect.Engine[R] }
+type machine[R any] struct {
+	*inspect.Engine[R]
+	requests []string // those of the machine that were read last
+	under    map[string][]requestPlace
+}
+
+// keptRequests is how many of them are kept: a record has few events of calls on many.
+const keptRequests = 16
+
+// requestPlace is where an event of a request stands.
+type requestPlace struct {
+	number int64
+	id     string
+	rev, n int64
+}
 
 // of returns the machine as this package works with it.
-func of[R any](m Machine[R]) *machine[R] { return &machine[R]{m.Core().Engine()} }
+func of[R any](m Machine[R]) *machine[R] { return &machine[R]{Engine: m.Core().Engine()} }
 
 // errBrokenOff ends an audit whose reader has had enough.
 var errBrokenOff = errors.New("the reader stopped the audit")

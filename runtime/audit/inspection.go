@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -12,7 +13,9 @@ import (
 )
 
 // inspection returns the inspection of one record.
-func (m *machine[R]) inspection(id string) *inspection[R] { return &inspection[R]{m: m.Engine, id: id} }
+func (m *machine[R]) inspection(id string) *inspection[R] {
+	return &inspection[R]{m: m.Engine, around: m, id: id}
+}
 
 // maxFindings bounds what is said of one record: a log that is wrong from end
 // to end is not worth more.
@@ -21,6 +24,7 @@ const maxFindings = 100
 // inspection is the audit of one record. What it keeps does not grow with the log.
 type inspection[R any] struct {
 	m        *inspect.Engine[R]
+	around   *machine[R] // what it knows of the records before
 	id       string
 	folded   driver.Row
 	foldErr  error  // of the fold; not looked at any more after one
@@ -284,28 +288,56 @@ func (x *inspection[R]) request(r driver.Reader, e *driver.Event) error {
 	if e.RequestN < 0 {
 		return nil
 	}
-	events, err := r.Request("", e.RequestID)
-	if inspect.IsUnreadable(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	n, other := 0, ""
-	for i := range events {
-		at := &events[i]
-		if at.RequestN != e.RequestN {
-			continue
+	_, known := x.around.under[e.RequestID] // of a call on many, whose other records come one after the other
+	n, other := x.around.standing(e)
+	if n != 1 || !known {
+		events, err := r.Request("", e.RequestID)
+		if inspect.IsUnreadable(err) {
+			return nil
 		}
-		n++
-		if at.ID != e.ID || at.Rev != e.Rev || at.N != e.N { // a store may know of one only
-			n, other = max(n, 2), fmt.Sprintf(", at revision %d of %q too", at.Rev, at.ID)
+		if err != nil {
+			return err
 		}
+		x.around.noted(e.RequestID, events)
+		n, other = x.around.standing(e)
 	}
 	if n != 1 {
 		x.report(e, CheckRequest, "request id %q, number %d, stands %d times%s", e.RequestID, e.RequestN, n, other)
 	}
 	return nil
+}
+
+// noted keeps where the events of a request of the machine stand.
+func (m *machine[R]) noted(request string, events []driver.Event) {
+	if m.under == nil {
+		m.under = map[string][]requestPlace{}
+	}
+	if _, known := m.under[request]; !known {
+		if len(m.requests) == keptRequests {
+			delete(m.under, m.requests[0])
+			m.requests = m.requests[1:]
+		}
+		m.requests = append(m.requests, request)
+	}
+	list := make([]requestPlace, len(events))
+	for i := range events {
+		at := &events[i]
+		list[i] = requestPlace{at.RequestN, at.ID, at.Rev, at.N}
+	}
+	m.under[request] = list
+}
+
+// standing counts how often the number of the event's request stands under it, and says where another event has it.
+func (m *machine[R]) standing(e *driver.Event) (n int, other string) {
+	list := m.under[e.RequestID]
+	i, _ := slices.BinarySearchFunc(list, e.RequestN, func(at requestPlace, n int64) int { return cmp.Compare(at.number, n) })
+	for ; i < len(list) && list[i].number == e.RequestN; i++ {
+		n++
+		if at := list[i]; at.id != e.ID || at.rev != e.Rev || at.n != e.N { // a store may know of one only
+			n, other = max(n, 2), fmt.Sprintf(", at revision %d of %q too", at.rev, at.id)
+		}
+	}
+	return n, other
 }
 
 // row compares the row with its log and its rules. A row that cannot be decoded

@@ -213,3 +213,73 @@ func allTaken(t *testing.T, m *parcel.Machine, calls []shipping) {
 		}
 	}
 }
+
+// TestEachAgainAtOnce: calls with one request id that meet have one outcome, however they wait for each other.
+func TestEachAgainAtOnce(t *testing.T) {
+	t.Parallel()
+	for kind, open := range map[string]func(t *testing.T) []fsm.Store{
+		"memory": func(*testing.T) []fsm.Store { return []fsm.Store{memstore.New()} },
+		"postgres": func(t *testing.T) []fsm.Store {
+			dsn := pgtest.DSN(t)
+			return []fsm.Store{server(t, dsn), server(t, dsn)}
+		},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			var machines []*parcel.Machine
+			for _, store := range open(t) {
+				t.Cleanup(func() { store.Close() })
+				if err := parcel.Migrate(t.Context(), store); err != nil {
+					t.Fatal(err)
+				}
+				m, err := parcel.Open(t.Context(), store)
+				if err != nil {
+					t.Fatal(err)
+				}
+				machines = append(machines, m)
+			}
+			for round := range 2 * rounds() {
+				order, carrier := fmt.Sprint("order", round), fmt.Sprint("carrier", round)
+				for i := range 3 {
+					id := fmt.Sprintf("p%d-%d", round, i)
+					if _, err := machines[0].Plan(t.Context(), id, parcel.PlanInput{OrderID: order}, fsm.Call{}); err != nil {
+						t.Fatal(err)
+					}
+					if _, err := machines[0].Tag(t.Context(), fsm.Ref{ID: id}, parcel.TagInput{Name: order}, fsm.Call{}); err != nil {
+						t.Fatal(err)
+					}
+					if _, err := machines[0].Pack(t.Context(), fsm.Ref{ID: id}, parcel.PackInput{Carrier: carrier}, fsm.Call{}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				first, err := machines[0].SendEach(t.Context(), parcel.SendInput{By: carrier}, fsm.Call{})
+				if err != nil || len(first) != 3 { // the second one moves them on
+					t.Fatal(len(first), err)
+				}
+				for _, call := range []func(m *parcel.Machine) ([]parcel.Outcome, error){
+					func(m *parcel.Machine) ([]parcel.Outcome, error) {
+						return m.SendEach(t.Context(), parcel.SendInput{By: carrier}, fsm.Call{RequestID: "send " + order})
+					},
+					func(m *parcel.Machine) ([]parcel.Outcome, error) {
+						return m.RecallEach(t.Context(), parcel.RecallInput{Tagged: order},
+							fsm.Call{RequestID: "recall " + order, Actor: "ann", Reason: "asked"})
+					},
+					func(m *parcel.Machine) ([]parcel.Outcome, error) {
+						return m.CancelEach(t.Context(), parcel.CancelInput{Of: order}, fsm.Call{RequestID: "cancel " + order})
+					},
+				} {
+					var wg sync.WaitGroup
+					for caller := range 4 {
+						wg.Go(func() {
+							outs, err := call(machines[caller%len(machines)])
+							if err != nil || len(outs) != 3 {
+								t.Errorf("%s: %d outcomes, %v; want 3", order, len(outs), err)
+							}
+						})
+					}
+					wg.Wait()
+				}
+			}
+		})
+	}
+}

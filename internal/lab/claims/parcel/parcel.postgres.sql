@@ -49,6 +49,7 @@ CREATE TABLE IF NOT EXISTS "parcel" (
     "updated_at" timestamptz NOT NULL,
     "order_id" text COLLATE "C" NOT NULL,
     "carrier" text COLLATE "C",
+    "due" timestamptz,
     "tags" json NOT NULL,
     "sealed" boolean NOT NULL DEFAULT false,
     "tries" bigint NOT NULL,
@@ -57,6 +58,7 @@ CREATE TABLE IF NOT EXISTS "parcel" (
     "_chain" bigint NOT NULL DEFAULT 0,
     -- for indexes: whether it is in these states; a trigger keeps it right
     "_open" boolean NOT NULL DEFAULT false,
+    "_in_open" boolean NOT NULL DEFAULT false,
     "_in_open_or_packed" boolean NOT NULL DEFAULT false,
     "_in_packed" boolean NOT NULL DEFAULT false,
     "_in_sent" boolean NOT NULL DEFAULT false,
@@ -167,6 +169,8 @@ CREATE TABLE IF NOT EXISTS "parcel_groups" (
 -- What queries look for.
 -- the records that are not at their end
 CREATE INDEX IF NOT EXISTS "parcel_open" ON "parcel" ("id") WHERE "_open";
+-- the records that one call of forget takes
+CREATE INDEX IF NOT EXISTS "parcel_each_forget" ON "parcel" ("id") WHERE "_in_open";
 -- the records that one call of tag takes
 CREATE INDEX IF NOT EXISTS "parcel_each_tag" ON "parcel" ("id") WHERE "_in_open_or_packed";
 -- the records that one call of recall takes
@@ -181,6 +185,7 @@ CREATE INDEX IF NOT EXISTS "parcel_peers_few_lost" ON "parcel" ("order_id") WHER
 CREATE OR REPLACE FUNCTION "parcel_computed"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
     NEW."_open" := NEW."state" IN ('open', 'packed', 'sent');
+    NEW."_in_open" := NEW."state" IN ('open');
     NEW."_in_open_or_packed" := NEW."state" IN ('open', 'packed');
     NEW."_in_packed" := NEW."state" IN ('packed');
     NEW."_in_sent" := NEW."state" IN ('sent');
@@ -188,7 +193,7 @@ BEGIN
 END
 $fsm$;
 CREATE OR REPLACE TRIGGER "parcel_computed" BEFORE INSERT OR UPDATE ON "parcel"
-    FOR EACH ROW WHEN (NEW."_open" IS DISTINCT FROM (NEW."state" IN ('open', 'packed', 'sent')) OR NEW."_in_open_or_packed" IS DISTINCT FROM (NEW."state" IN ('open', 'packed')) OR NEW."_in_packed" IS DISTINCT FROM (NEW."state" IN ('packed')) OR NEW."_in_sent" IS DISTINCT FROM (NEW."state" IN ('sent'))) EXECUTE FUNCTION "parcel_computed"();
+    FOR EACH ROW WHEN (NEW."_open" IS DISTINCT FROM (NEW."state" IN ('open', 'packed', 'sent')) OR NEW."_in_open" IS DISTINCT FROM (NEW."state" IN ('open')) OR NEW."_in_open_or_packed" IS DISTINCT FROM (NEW."state" IN ('open', 'packed')) OR NEW."_in_packed" IS DISTINCT FROM (NEW."state" IN ('packed')) OR NEW."_in_sent" IS DISTINCT FROM (NEW."state" IN ('sent'))) EXECUTE FUNCTION "parcel_computed"();
 
 CREATE OR REPLACE FUNCTION "parcel_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
@@ -366,6 +371,9 @@ BEGIN
     IF NEW."order_id" IS DISTINCT FROM OLD."order_id" THEN
         RAISE EXCEPTION 'fsm: parcel: %: order_id never changes after the creation', quote_literal(OLD."id") USING ERRCODE = 'FS004';
     END IF;
+    IF NEW."due" IS DISTINCT FROM OLD."due" THEN
+        RAISE EXCEPTION 'fsm: parcel: %: due never changes after the creation', quote_literal(OLD."id") USING ERRCODE = 'FS004';
+    END IF;
     IF NEW."tags"::text IS DISTINCT FROM OLD."tags"::text AND EXISTS (SELECT json_array_elements_text(OLD."tags") EXCEPT SELECT json_array_elements_text(NEW."tags")) THEN
         RAISE EXCEPTION 'fsm: parcel: %: tags never loses a member', quote_literal(OLD."id") USING ERRCODE = 'FS004';
     END IF;
@@ -375,7 +383,7 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "parcel_guard" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "order_id", "carrier", "tags", "sealed", "tries", "_chain" ON "parcel"
+CREATE OR REPLACE TRIGGER "parcel_guard" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "order_id", "carrier", "due", "tags", "sealed", "tries", "_chain" ON "parcel"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "parcel_guard"();
 CREATE OR REPLACE TRIGGER "parcel_created" BEFORE INSERT ON "parcel"
     FOR EACH ROW WHEN (NEW._chain = 0 OR NEW.rev <> 1) EXECUTE FUNCTION "parcel_guard"();
@@ -427,7 +435,7 @@ BEGIN
 END
 $fsm$;
 DROP TRIGGER IF EXISTS "parcel_has_event" ON "parcel";
-CREATE CONSTRAINT TRIGGER "parcel_has_event" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "order_id", "carrier", "tags", "sealed", "tries" ON "parcel" DEFERRABLE INITIALLY DEFERRED
+CREATE CONSTRAINT TRIGGER "parcel_has_event" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "order_id", "carrier", "due", "tags", "sealed", "tries" ON "parcel" DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "parcel_has_event"();
 DROP TRIGGER IF EXISTS "parcel_created_has_event" ON "parcel";
 CREATE CONSTRAINT TRIGGER "parcel_created_has_event" AFTER INSERT ON "parcel" DEFERRABLE INITIALLY DEFERRED
@@ -457,9 +465,10 @@ BEGIN
         RETURN NULL;
     END IF;
     IF NEW."operation" || ': ' || coalesce(NEW."from_state", '') || ' > ' || NEW."to_state" NOT IN (
-        'plan:  > open', 'pack: open > packed', 'tag: open > open', 'tag: packed > packed',
-        'seal: packed > packed', 'send: packed > sent', 'send: packed > packed',
-        'cancel: open > cancelled', 'cancel: packed > cancelled', 'recall: sent > open') THEN
+        'plan:  > open', 'forget: open > cancelled', 'pack: open > packed', 'tag: open > open',
+        'tag: packed > packed', 'seal: packed > packed', 'send: packed > sent',
+        'send: packed > packed', 'cancel: open > cancelled', 'cancel: packed > cancelled',
+        'recall: sent > open') THEN
         RAISE EXCEPTION 'fsm: parcel: %: % makes no move from % to %', quote_literal(NEW."id"), NEW."operation", coalesce(NEW."from_state", 'nothing'), NEW."to_state" USING ERRCODE = 'FS005';
     END IF;
     IF NEW."rev" > 1 THEN
@@ -505,5 +514,5 @@ $fsm$;
 -- section: meta
 
 INSERT INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('parcel', 1, '7a62978692388d268746f3ac7d8d994d2df8edb7c13cba7a4cac245e038967b8', 'full', 'postgres')
+VALUES ('parcel', 1, '717dd3ceb82a1aecfe0e48e303a3c43c2fb3b7e4caba4a2a6f0032b761490a09', 'full', 'postgres')
 ON CONFLICT ("machine") DO NOTHING;

@@ -28,6 +28,7 @@ CREATE TABLE IF NOT EXISTS "parcel" (
     "updated_at" INTEGER NOT NULL,
     "order_id" TEXT NOT NULL,
     "carrier" TEXT,
+    "due" INTEGER,
     "tags" TEXT NOT NULL,
     "sealed" INTEGER NOT NULL DEFAULT 0,
     "tries" INTEGER NOT NULL,
@@ -146,7 +147,7 @@ CREATE INDEX IF NOT EXISTS "parcel_each_cancel" ON "parcel" ("order_id", "id") W
 -- the group of guard few_lost
 CREATE INDEX IF NOT EXISTS "parcel_peers_few_lost" ON "parcel" ("order_id") WHERE "state" IN ('sent');
 
-CREATE TRIGGER IF NOT EXISTS "parcel_unchained" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "order_id", "carrier", "tags", "sealed", "tries" ON "parcel"
+CREATE TRIGGER IF NOT EXISTS "parcel_unchained" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "order_id", "carrier", "due", "tags", "sealed", "tries" ON "parcel"
 WHEN NEW._chain = OLD._chain AND NEW._chain <> 0
 BEGIN
     UPDATE "parcel" SET "_chain" = 0 WHERE "id" = NEW."id";
@@ -163,7 +164,7 @@ BEGIN
     WHERE EXISTS (SELECT 1 FROM "parcel" WHERE "id" = NEW."id");
 END;
 
-CREATE TRIGGER IF NOT EXISTS "parcel_update_keeps" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "order_id", "carrier", "tags", "sealed", "tries" ON "parcel"
+CREATE TRIGGER IF NOT EXISTS "parcel_update_keeps" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "order_id", "carrier", "due", "tags", "sealed", "tries" ON "parcel"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: parcel: the id never changes')
     WHERE NEW."id" IS NOT OLD."id";
@@ -177,7 +178,7 @@ BEGIN
         IS NOT (SELECT json_group_array(value) FROM (SELECT DISTINCT value FROM (SELECT value FROM json_each(NEW."tags")) ORDER BY value)));
 END;
 
-CREATE TRIGGER IF NOT EXISTS "parcel_update_sets" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "order_id", "carrier", "tags", "sealed", "tries" ON "parcel"
+CREATE TRIGGER IF NOT EXISTS "parcel_update_sets" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "order_id", "carrier", "due", "tags", "sealed", "tries" ON "parcel"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: parcel: tags is not a sorted set of strings')
     WHERE NEW."tags" IS NOT OLD."tags"
@@ -274,9 +275,10 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: parcel: no operation makes this move')
     WHERE NEW."n" = 0
       AND NEW."operation" || ': ' || coalesce(NEW."from_state", '') || ' > ' || NEW."to_state" NOT IN (
-          'plan:  > open', 'pack: open > packed', 'tag: open > open', 'tag: packed > packed',
-          'seal: packed > packed', 'send: packed > sent', 'send: packed > packed',
-          'cancel: open > cancelled', 'cancel: packed > cancelled', 'recall: sent > open');
+          'plan:  > open', 'forget: open > cancelled', 'pack: open > packed', 'tag: open > open',
+          'tag: packed > packed', 'seal: packed > packed', 'send: packed > sent',
+          'send: packed > packed', 'cancel: open > cancelled', 'cancel: packed > cancelled',
+          'recall: sent > open');
     SELECT RAISE(ABORT, 'fsm: parcel: the id is taken')
     WHERE NEW."n" = 0
       AND NEW."rev" = 1
@@ -308,7 +310,7 @@ BEGIN
     WHERE NOT EXISTS (SELECT 1 FROM "parcel_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from_state" IS NULL AND "to_state" = NEW."state" AND "operation" <> '__purged' AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."checksum") % 4294967296));
 END;
 
-CREATE TRIGGER IF NOT EXISTS "parcel_update" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "order_id", "carrier", "tags", "sealed", "tries" ON "parcel"
+CREATE TRIGGER IF NOT EXISTS "parcel_update" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "order_id", "carrier", "due", "tags", "sealed", "tries" ON "parcel"
 WHEN NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1
 BEGIN
     SELECT RAISE(ABORT, 'fsm: parcel: the state open leads to open, packed, cancelled only')
@@ -335,6 +337,8 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: parcel: carrier is changed by pack, recall only')
     WHERE NEW."carrier" IS NOT OLD."carrier"
       AND NOT EXISTS (SELECT 1 FROM "parcel_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('pack', 'recall'));
+    SELECT RAISE(ABORT, 'fsm: parcel: due never changes after the creation')
+    WHERE NEW."due" IS NOT OLD."due";
     SELECT RAISE(ABORT, 'fsm: parcel: tags never loses a member')
     WHERE NEW."tags" IS NOT OLD."tags"
       AND EXISTS (SELECT value FROM json_each(OLD."tags") EXCEPT SELECT value FROM json_each(NEW."tags"));
@@ -373,9 +377,9 @@ CREATE TABLE IF NOT EXISTS "fsm_made" (
     "schema" TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
-SELECT 'parcel', '7a62978692388d268746f3ac7d8d994d2df8edb7c13cba7a4cac245e038967b8', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+SELECT 'parcel', '717dd3ceb82a1aecfe0e48e303a3c43c2fb3b7e4caba4a2a6f0032b761490a09', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
 WHERE "tbl_name" IN ('parcel', 'parcel_events', 'parcel_outbox', 'parcel_groups')
     AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'parcel');
 
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('parcel', 1, '7a62978692388d268746f3ac7d8d994d2df8edb7c13cba7a4cac245e038967b8', 'full', 'sqlite');
+VALUES ('parcel', 1, '717dd3ceb82a1aecfe0e48e303a3c43c2fb3b7e4caba4a2a6f0032b761490a09', 'full', 'sqlite');

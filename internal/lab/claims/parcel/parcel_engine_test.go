@@ -53,11 +53,28 @@ func engineReach(machine any) *enginetest.Engine[Parcel] {
 				Enter: func(ctx context.Context, n int, c fsmcases.Call) ([]Outcome, error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
-					j, err := h.Plan(ctx, c.ID, PlanInput{OrderID: c.Text("order_id")}, c.Given())
+					j, err := h.Plan(ctx, c.ID, testPlanInput(c), c.Given())
 					if err != nil {
 						return nil, err
 					}
 					return []Outcome{j.Outcome()}, nil
+				},
+			},
+			"forget": {
+				Pick: func(ctx context.Context, _ int, c fsmcases.Call) ([]Outcome, error) {
+					return m.ForgetEach(ctx, ForgetInput{Before: fsmcases.Opt(c, "before", fsmcases.Call.Time)}, c.Given())
+				},
+				Held: func(ctx context.Context, h *fsm.Held[Parcel], c fsmcases.Call) (out Outcome, end string, err error) {
+					switch h.Record().State {
+					case StateOpen:
+						j := OpenParcel{handle{h}}
+						next, err := j.Forget(ctx, ForgetInput{Before: fsmcases.Opt(c, "before", fsmcases.Call.Time)})
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "cancelled", nil
+					}
+					return out, end, err
 				},
 			},
 			"pack": {

@@ -83,6 +83,7 @@ func (s State) Terminal() bool {
 // fsm.Event.Operation.
 const (
 	OpPlan   = "plan"
+	OpForget = "forget"
 	OpPack   = "pack"
 	OpTag    = "tag"
 	OpSeal   = "seal"
@@ -95,6 +96,7 @@ const (
 // fsm.Event.Name.
 const (
 	EventPlan   = "plan"
+	EventForget = "forget"
 	EventPack   = "pack"
 	EventTag    = "tag"
 	EventSeal   = "seal"
@@ -124,11 +126,12 @@ type Parcel struct {
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 
-	OrderID string               `json:"order_id"`
-	Carrier fsm.Optional[string] `json:"carrier,omitzero"`
-	Tags    fsm.Set              `json:"tags"`
-	Sealed  bool                 `json:"sealed"`
-	Tries   int64                `json:"tries"`
+	OrderID string                  `json:"order_id"`
+	Carrier fsm.Optional[string]    `json:"carrier,omitzero"`
+	Due     fsm.Optional[time.Time] `json:"due,omitzero"`
+	Tags    fsm.Set                 `json:"tags"`
+	Sealed  bool                    `json:"sealed"`
+	Tries   int64                   `json:"tries"`
 }
 
 // Ref returns id and revision, so that a Parcel is a target of Machine's
@@ -147,6 +150,8 @@ func (p Parcel) Equal(other Parcel) bool {
 		p.UpdatedAt.Equal(other.UpdatedAt) &&
 		p.OrderID == other.OrderID &&
 		p.Carrier == other.Carrier &&
+		p.Due.Present() == other.Due.Present() &&
+		p.Due.Or(time.Time{}).Equal(other.Due.Or(time.Time{})) &&
 		p.Tags.Equal(other.Tags) &&
 		p.Sealed == other.Sealed &&
 		p.Tries == other.Tries
@@ -164,28 +169,53 @@ type Event struct {
 // PlanInput holds the inputs of Plan.
 type PlanInput struct {
 	OrderID string
+	Due     fsm.Optional[time.Time] // may be absent
 }
 
 // Plan makes a Parcel in state open.
 //
-// It sets order_id to the input.
+// It sets order_id and due to the inputs.
 func Plan(id string, in PlanInput, now time.Time) (Parcel, Event, error) {
 	now = driver.Time(now)
 	p := Parcel{ID: id, CreatedAt: now}
 	if err := fsmimpl.CheckText(in.OrderID); err != nil {
 		return Parcel{}, Event{}, p.refuseInput("plan", "order_id", err.Error())
 	}
+	in.Due = fsmimpl.CutTime(in.Due)
+	if err := fsmimpl.CheckOptionalTime(in.Due); err != nil {
+		return Parcel{}, Event{}, p.refuseInput("plan", "due", err.Error())
+	}
 	if err := driver.CheckID(id); err != nil {
 		return Parcel{}, Event{}, p.refuseInput("plan", "id", err.Error())
 	}
 	next := p
 	next.OrderID = in.OrderID
+	next.Due = in.Due
 	next.Sealed = false
 	event, err := p.step("plan", EventPlan, &next, StateOpen, now)
 	if err != nil {
 		return Parcel{}, Event{}, err
 	}
 	return p, event, nil
+}
+
+// ForgetInput holds the inputs of Forget.
+type ForgetInput struct {
+	Before fsm.Optional[time.Time] // may be absent
+}
+
+// Forget moves a Parcel from open to cancelled.
+func (p *Parcel) Forget(in ForgetInput, now time.Time) (Event, error) {
+	in.Before = fsmimpl.CutTime(in.Before)
+	if err := fsmimpl.CheckOptionalTime(in.Before); err != nil {
+		return Event{}, p.refuseInput("forget", "before", err.Error())
+	}
+	if p.State != StateOpen {
+		return Event{}, p.refuseState("forget", "open")
+	}
+	now = driver.Time(now)
+	next := *p
+	return p.step("forget", EventForget, &next, StateCancelled, now)
 }
 
 // PackInput holds the inputs of Pack.
@@ -347,7 +377,7 @@ func (p *Parcel) Recall(in RecallInput, actor, reason string, now time.Time) (Ev
 func (p Parcel) Can(operation string) error {
 	possible, allowed := false, ""
 	switch operation {
-	case OpPack:
+	case OpForget, OpPack:
 		possible, allowed = p.State == StateOpen, "open"
 	case OpTag, OpCancel:
 		possible, allowed = p.State == StateOpen || p.State == StatePacked, "open, packed"
@@ -364,7 +394,7 @@ func (p Parcel) Can(operation string) error {
 
 // possibleIn has the operations that are possible in each state.
 var possibleIn = [...][]string{
-	StateOpen:      {OpPack, OpTag, OpCancel},
+	StateOpen:      {OpForget, OpPack, OpTag, OpCancel},
 	StatePacked:    {OpTag, OpSeal, OpSend, OpCancel},
 	StateSent:      {OpRecall},
 	StateCancelled: {},

@@ -20,111 +20,128 @@ func TestParcel(t *testing.T) { testPackage.Run(t) }
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
 var testCases = []fsmcases.Case{
 	// plan
-	{Do: "plan", With: `{"order_id":"order_id"}`, Want: "plan: (new) -> open", After: `{"order_id":"order_id","sealed":false}`, Again: []string{`reused {"order_id":"a"}`}},
-	{Do: "plan", With: `{"order_id":""}`, Want: "refused invalid_input order_id"},
-	{Do: "plan", With: `{"order_id":"a\u0000"}`, Want: "refused invalid_input order_id"},
-	{Beside: []string{`m-1 open {"order_id":"order_id-a","tries":5}`}, Do: "plan", With: `{"order_id":"order_id"}`, Want: "refused exists"},
+	{Do: "plan", With: `{"order_id":"order_id","due":"@now+1h7m"}`, Want: "plan: (new) -> open", After: `{"order_id":"order_id","due":"@now+1h7m","sealed":false}`, Again: []string{`reused {"order_id":"a","due":"@now+1h7m"}`, `reused {"order_id":"order_id","due":"@zero"}`}},
+	{Do: "plan", With: `{"order_id":"order_id"}`, Want: "plan: (new) -> open", After: `{"order_id":"order_id","sealed":false}`},
+	{Do: "plan", With: `{"order_id":"","due":"@now+1h7m"}`, Want: "refused invalid_input order_id"},
+	{Do: "plan", With: `{"order_id":"a\u0000","due":"@now+1h7m"}`, Want: "refused invalid_input order_id"},
+	{Do: "plan", With: `{"order_id":"order_id","due":"@0000-12-31T23:00:00Z"}`, Want: "refused invalid_input due"},
+	{Beside: []string{`m-1 open {"order_id":"order_id-a","tries":6}`}, Do: "plan", With: `{"order_id":"order_id","due":"@now+1h7m"}`, Want: "refused exists"},
+	// forget
+	{In: "open", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Do: "forget", Want: "forget: open -> cancelled"},
+	{In: "open", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Do: "forget", With: `{"before":"@0000-12-31T23:00:00Z"}`, Want: "refused invalid_input before"},
+	{In: "open", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Do: "forget", With: `{"before":"@zero"}`, Want: "forget: open -> cancelled", Again: []string{`reused {"before":"@now+1h"}`}},
+	{Beside: []string{`a-1 open {"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`}, Do: "forget", With: `{"before":"@now+1h2m0.000001s"}`, Picks: "a-1", Want: "forget: open -> cancelled"},
+	{Beside: []string{`a-1 open {"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":6}`}, Do: "forget", With: `{"before":"@now+1h2m0.000001s"}`, Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 open {"order_id":"order_id","carrier":"carrier","due":"@now+1h","tags":["tags"],"tries":6}`}, Do: "forget", With: `{"before":"@now+1h2m0.000001s"}`, Picks: "a-1", Want: "forget: open -> cancelled"},
+	{Beside: []string{`a-1 open {"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`}, Do: "forget", With: `{"before":"@now+1h2m0.000001s"}`, Picks: "a-1", Want: "forget: open -> cancelled"},
+	{Beside: []string{`a-1 open {"order_id":"order_id","carrier":"carrier","due":"@now+1h2m0.000001s","tags":["tags"],"tries":6}`}, Do: "forget", With: `{"before":"@now+1h2m0.000001s"}`, Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 open {"order_id":"order_id","carrier":"carrier","due":"@now+1h2m0.000002s","tags":["tags"],"tries":6}`}, Do: "forget", With: `{"before":"@now+1h2m0.000001s"}`, Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 open {"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`}, Do: "forget", Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 open {"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`}, Do: "forget", With: `{"before":"@0000-12-31T23:00:00Z"}`, Want: "refused invalid_input before"},
+	{Beside: []string{`a-1 open {"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`}, Do: "forget", With: `{"before":"@zero"}`, Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"carrier","tries":6}`}, Do: "forget", With: `{"before":"@now+1h2m0.000001s"}`, Want: "refused nothing_to_do"},
 	// pack
-	{In: "open", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "pack", With: `{"carrier":"carrier"}`, Want: "pack: open -> packed", Again: []string{`reused {"carrier":"a"}`}},
-	{In: "open", Given: `{"order_id":"order_id","tries":5}`, Do: "pack", With: `{"carrier":"carrier"}`, Want: "pack: open -> packed", After: `{"carrier":"carrier"}`},
-	{In: "open", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "pack", With: `{"carrier":""}`, Want: "refused invalid_input carrier"},
-	{In: "open", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "pack", With: `{"carrier":"a\u0000"}`, Want: "refused invalid_input carrier"},
+	{In: "open", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Do: "pack", With: `{"carrier":"carrier"}`, Want: "pack: open -> packed", Again: []string{`reused {"carrier":"a"}`}},
+	{In: "open", Given: `{"order_id":"order_id","tries":6}`, Do: "pack", With: `{"carrier":"carrier"}`, Want: "pack: open -> packed", After: `{"carrier":"carrier"}`},
+	{In: "open", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Do: "pack", With: `{"carrier":""}`, Want: "refused invalid_input carrier"},
+	{In: "open", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Do: "pack", With: `{"carrier":"a\u0000"}`, Want: "refused invalid_input carrier"},
 	// tag
-	{In: "open", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "tag", With: `{"name":"name"}`, Want: "tag: open -> open", After: `{"tags":["name","tags"]}`, Again: []string{`reused {"name":"a"}`}},
-	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "tag", With: `{"name":"name"}`, Want: "tag: packed -> packed", After: `{"tags":["name","tags"]}`},
-	{In: "open", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "tag", With: `{"name":""}`, Want: "refused invalid_input name"},
-	{In: "open", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "tag", With: `{"name":"a\u0000"}`, Want: "refused invalid_input name"},
-	{In: "packed", Given: `{"order_id":"order_id","tags":["tags"],"tries":5}`, Do: "tag", With: `{"name":"name"}`, Want: "refused invariant", NoStore: true},
-	{Beside: []string{`a-1 open {"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`}, Do: "tag", With: `{"name":"name"}`, Picks: "a-1", Want: "tag: open -> open", After: `{"tags":["name","tags"]}`},
-	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`}, Do: "tag", With: `{"name":"name"}`, Picks: "a-1", Want: "tag: packed -> packed", After: `{"tags":["name","tags"]}`},
-	{Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"carrier","tries":5}`}, Do: "tag", With: `{"name":"name"}`, Want: "refused nothing_to_do"},
+	{In: "open", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Do: "tag", With: `{"name":"name"}`, Want: "tag: open -> open", After: `{"tags":["name","tags"]}`, Again: []string{`reused {"name":"a"}`}},
+	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Do: "tag", With: `{"name":"name"}`, Want: "tag: packed -> packed", After: `{"tags":["name","tags"]}`},
+	{In: "open", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Do: "tag", With: `{"name":""}`, Want: "refused invalid_input name"},
+	{In: "open", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Do: "tag", With: `{"name":"a\u0000"}`, Want: "refused invalid_input name"},
+	{In: "packed", Given: `{"order_id":"order_id","due":"@now+1h2m","tags":["tags"],"tries":6}`, Do: "tag", With: `{"name":"name"}`, Want: "refused invariant", NoStore: true},
+	{Beside: []string{`a-1 open {"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`}, Do: "tag", With: `{"name":"name"}`, Picks: "a-1", Want: "tag: open -> open", After: `{"tags":["name","tags"]}`},
+	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`}, Do: "tag", With: `{"name":"name"}`, Picks: "a-1", Want: "tag: packed -> packed", After: `{"tags":["name","tags"]}`},
+	{Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"carrier","tries":6}`}, Do: "tag", With: `{"name":"name"}`, Want: "refused nothing_to_do"},
 	// seal
-	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "seal", Want: "seal: packed -> packed", After: `{"sealed":true}`},
-	{In: "packed", Given: `{"order_id":"order_id","tags":["tags"],"tries":5}`, Do: "seal", Want: "refused invariant", NoStore: true},
-	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"sealed":true,"tries":5}`, Do: "seal", Want: "seal: packed -> packed"},
+	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Do: "seal", Want: "seal: packed -> packed", After: `{"sealed":true}`},
+	{In: "packed", Given: `{"order_id":"order_id","due":"@now+1h2m","tags":["tags"],"tries":6}`, Do: "seal", Want: "refused invariant", NoStore: true},
+	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"sealed":true,"tries":6}`, Do: "seal", Want: "seal: packed -> packed"},
 	// send
-	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "send", With: `{"by":"by"}`, Others: map[string]int64{"few_lost": 0}, Want: "send: packed -> sent", After: `{"tries":6}`, Again: []string{`reused {"by":"a"}`}},
+	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Do: "send", With: `{"by":"by"}`, Others: map[string]int64{"few_lost": 0}, Want: "send: packed -> sent", After: `{"tries":7}`, Again: []string{`reused {"by":"a"}`}},
 	{In: "packed", Given: `{"order_id":"b","carrier":"a"}`, Do: "send", With: `{"by":"c"}`, By: "d", Others: map[string]int64{"few_lost": 4}, Want: "refused guard few_lost (too_many_sent)", NoStore: true},
 	{In: "packed", Given: `{"order_id":"b","carrier":"a","tries":1}`, Do: "send", With: `{"by":"c"}`, By: "d", Others: map[string]int64{"few_lost": 0}, Want: "send: packed -> sent", After: `{"tries":2}`},
-	{In: "packed", Given: `{"order_id":"order_id","tags":["tags"],"tries":5}`, Do: "send", With: `{"by":"by"}`, Others: map[string]int64{"few_lost": 0}, Want: "refused invariant", NoStore: true},
-	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":-1}`, Do: "send", With: `{"by":"by"}`, Others: map[string]int64{"few_lost": 0}, Want: "send: packed -> packed", After: `{"tries":0}`, NoStore: true},
-	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"]}`, Do: "send", With: `{"by":"by"}`, Others: map[string]int64{"few_lost": 0}, Want: "send: packed -> packed", After: `{"tries":1}`},
-	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":9223372036854775807}`, Do: "send", With: `{"by":"by"}`, Others: map[string]int64{"few_lost": 0}, Want: "refused overflow tries"},
-	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "send", With: `{"by":""}`, Others: map[string]int64{"few_lost": 0}, Want: "refused invalid_input by"},
-	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "send", With: `{"by":"a\u0000"}`, Others: map[string]int64{"few_lost": 0}, Want: "refused invalid_input by"},
-	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "send", With: `{"by":"by"}`, Others: map[string]int64{"few_lost": 3}, Want: "send: packed -> sent", After: `{"tries":6}`, NoStore: true},
-	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"carrier-a","tries":5}`, `b-1 sent {"order_id":"order_id","carrier":"carrier-b","tries":5}`, `c-1 sent {"order_id":"order_id","carrier":"carrier-c","tries":5}`}, Do: "send", With: `{"by":"by"}`, Others: map[string]int64{"few_lost": 3}, Want: "send: packed -> sent", After: `{"tries":6}`},
-	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"carrier-a","tries":5}`, `b-1 sent {"order_id":"order_id","carrier":"carrier-b","tries":5}`, `c-1 sent {"order_id":"order_id","carrier":"carrier-c","tries":5}`, `d-1 sent {"order_id":"order_id","carrier":"carrier-d","tries":5}`}, Do: "send", With: `{"by":"by"}`, Others: map[string]int64{"few_lost": 4}, Want: "refused guard few_lost (too_many_sent)"},
-	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Beside: []string{`a-1 open {"order_id":"order_id","tries":5}`, `b-1 sent {"order_id":"order_id","carrier":"carrier-b","tries":5}`, `c-1 sent {"order_id":"order_id","carrier":"carrier-c","tries":5}`, `d-1 sent {"order_id":"order_id","carrier":"carrier-d","tries":5}`}, Do: "send", With: `{"by":"by"}`, Others: map[string]int64{"few_lost": 3}, Want: "send: packed -> sent", After: `{"tries":6}`},
-	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"carrier-a","tries":5}`, `b-1 sent {"order_id":"order_id","carrier":"carrier-b","tries":5}`, `c-1 sent {"order_id":"order_id","carrier":"carrier-c","tries":5}`, `d-1 sent {"order_id":"order_id","carrier":"carrier-d","tries":5}`}, Do: "send", With: `{"by":"by"}`, Others: map[string]int64{"few_lost": 3}, Want: "send: packed -> sent", After: `{"tries":6}`},
-	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"carrier-a","tries":5}`, `b-1 sent {"order_id":"order_id","carrier":"carrier-b","tries":5}`, `c-1 sent {"order_id":"order_id","carrier":"carrier-c","tries":5}`, `d-1 sent {"order_id":"order_id","carrier":"carrier-d","tries":5}`}, Do: "send", With: `{"by":"by"}`, Others: map[string]int64{"few_lost": 4}, Want: "refused guard few_lost (too_many_sent)"},
-	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Beside: []string{`a-1 cancelled {"order_id":"order_id","tries":5}`, `b-1 sent {"order_id":"order_id","carrier":"carrier-b","tries":5}`, `c-1 sent {"order_id":"order_id","carrier":"carrier-c","tries":5}`, `d-1 sent {"order_id":"order_id","carrier":"carrier-d","tries":5}`}, Do: "send", With: `{"by":"by"}`, Others: map[string]int64{"few_lost": 3}, Want: "send: packed -> sent", After: `{"tries":6}`},
-	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Beside: []string{`a-1 sent {"order_id":"a","carrier":"carrier-a","tries":5}`, `b-1 sent {"order_id":"order_id","carrier":"carrier-b","tries":5}`, `c-1 sent {"order_id":"order_id","carrier":"carrier-c","tries":5}`, `d-1 sent {"order_id":"order_id","carrier":"carrier-d","tries":5}`}, Do: "send", With: `{"by":"by"}`, Others: map[string]int64{"few_lost": 3}, Want: "send: packed -> sent", After: `{"tries":6}`},
-	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"by","tags":["tags"]}`}, Do: "send", With: `{"by":"by"}`, Picks: "a-1", Want: "send: packed -> packed", After: `{"tries":1}`},
-	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"a","tags":["tags"]}`}, Do: "send", With: `{"by":"by"}`, Want: "refused nothing_to_do"},
-	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"by","tags":["tags"]}`}, Do: "send", With: `{"by":"by"}`, Picks: "a-1", Want: "send: packed -> packed", After: `{"tries":1}`},
-	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"by","tags":["tags"]}`}, Do: "send", With: `{"by":"by"}`, Picks: "a-1", Want: "send: packed -> packed", After: `{"tries":1}`},
-	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"by","tags":["tags"],"tries":1}`}, Do: "send", With: `{"by":"by"}`, Picks: "a-1", Want: "send: packed -> sent", After: `{"tries":2}`},
-	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"by","tags":["tags"],"tries":1}`}, Do: "send", With: `{"by":"by"}`, Picks: "a-1", Want: "send: packed -> sent", After: `{"tries":2}`},
-	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"by","tags":["tags"],"tries":9223372036854775807}`}, Do: "send", With: `{"by":"by"}`, Want: "refused nothing_to_do"},
-	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"by","tags":["tags"],"tries":2}`}, Do: "send", With: `{"by":"by"}`, Picks: "a-1", Want: "send: packed -> sent", After: `{"tries":3}`},
-	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"by","tags":["tags"],"tries":3}`}, Do: "send", With: `{"by":"by"}`, Want: "refused nothing_to_do"},
-	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"by","tags":["tags"],"tries":4}`}, Do: "send", With: `{"by":"by"}`, Want: "refused nothing_to_do"},
-	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"by","tags":["tags"]}`}, Do: "send", With: `{"by":""}`, Want: "refused invalid_input by"},
-	{Beside: []string{`a-1 open {"order_id":"order_id","tries":5}`}, Do: "send", With: `{"by":"by"}`, Want: "refused nothing_to_do"},
+	{In: "packed", Given: `{"order_id":"order_id","due":"@now+1h2m","tags":["tags"],"tries":6}`, Do: "send", With: `{"by":"by"}`, Others: map[string]int64{"few_lost": 0}, Want: "refused invariant", NoStore: true},
+	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":-1}`, Do: "send", With: `{"by":"by"}`, Others: map[string]int64{"few_lost": 0}, Want: "send: packed -> packed", After: `{"tries":0}`, NoStore: true},
+	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"]}`, Do: "send", With: `{"by":"by"}`, Others: map[string]int64{"few_lost": 0}, Want: "send: packed -> packed", After: `{"tries":1}`},
+	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":9223372036854775807}`, Do: "send", With: `{"by":"by"}`, Others: map[string]int64{"few_lost": 0}, Want: "refused overflow tries"},
+	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Do: "send", With: `{"by":""}`, Others: map[string]int64{"few_lost": 0}, Want: "refused invalid_input by"},
+	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Do: "send", With: `{"by":"a\u0000"}`, Others: map[string]int64{"few_lost": 0}, Want: "refused invalid_input by"},
+	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Do: "send", With: `{"by":"by"}`, Others: map[string]int64{"few_lost": 3}, Want: "send: packed -> sent", After: `{"tries":7}`, NoStore: true},
+	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"carrier-a","tries":6}`, `b-1 sent {"order_id":"order_id","carrier":"carrier-b","tries":6}`, `c-1 sent {"order_id":"order_id","carrier":"carrier-c","tries":6}`}, Do: "send", With: `{"by":"by"}`, Others: map[string]int64{"few_lost": 3}, Want: "send: packed -> sent", After: `{"tries":7}`},
+	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"carrier-a","tries":6}`, `b-1 sent {"order_id":"order_id","carrier":"carrier-b","tries":6}`, `c-1 sent {"order_id":"order_id","carrier":"carrier-c","tries":6}`, `d-1 sent {"order_id":"order_id","carrier":"carrier-d","tries":6}`}, Do: "send", With: `{"by":"by"}`, Others: map[string]int64{"few_lost": 4}, Want: "refused guard few_lost (too_many_sent)"},
+	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Beside: []string{`a-1 open {"order_id":"order_id","tries":6}`, `b-1 sent {"order_id":"order_id","carrier":"carrier-b","tries":6}`, `c-1 sent {"order_id":"order_id","carrier":"carrier-c","tries":6}`, `d-1 sent {"order_id":"order_id","carrier":"carrier-d","tries":6}`}, Do: "send", With: `{"by":"by"}`, Others: map[string]int64{"few_lost": 3}, Want: "send: packed -> sent", After: `{"tries":7}`},
+	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"carrier-a","tries":6}`, `b-1 sent {"order_id":"order_id","carrier":"carrier-b","tries":6}`, `c-1 sent {"order_id":"order_id","carrier":"carrier-c","tries":6}`, `d-1 sent {"order_id":"order_id","carrier":"carrier-d","tries":6}`}, Do: "send", With: `{"by":"by"}`, Others: map[string]int64{"few_lost": 3}, Want: "send: packed -> sent", After: `{"tries":7}`},
+	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"carrier-a","tries":6}`, `b-1 sent {"order_id":"order_id","carrier":"carrier-b","tries":6}`, `c-1 sent {"order_id":"order_id","carrier":"carrier-c","tries":6}`, `d-1 sent {"order_id":"order_id","carrier":"carrier-d","tries":6}`}, Do: "send", With: `{"by":"by"}`, Others: map[string]int64{"few_lost": 4}, Want: "refused guard few_lost (too_many_sent)"},
+	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Beside: []string{`a-1 cancelled {"order_id":"order_id","tries":6}`, `b-1 sent {"order_id":"order_id","carrier":"carrier-b","tries":6}`, `c-1 sent {"order_id":"order_id","carrier":"carrier-c","tries":6}`, `d-1 sent {"order_id":"order_id","carrier":"carrier-d","tries":6}`}, Do: "send", With: `{"by":"by"}`, Others: map[string]int64{"few_lost": 3}, Want: "send: packed -> sent", After: `{"tries":7}`},
+	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Beside: []string{`a-1 sent {"order_id":"a","carrier":"carrier-a","tries":6}`, `b-1 sent {"order_id":"order_id","carrier":"carrier-b","tries":6}`, `c-1 sent {"order_id":"order_id","carrier":"carrier-c","tries":6}`, `d-1 sent {"order_id":"order_id","carrier":"carrier-d","tries":6}`}, Do: "send", With: `{"by":"by"}`, Others: map[string]int64{"few_lost": 3}, Want: "send: packed -> sent", After: `{"tries":7}`},
+	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"by","due":"@now+1h2m","tags":["tags"]}`}, Do: "send", With: `{"by":"by"}`, Picks: "a-1", Want: "send: packed -> packed", After: `{"tries":1}`},
+	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"a","due":"@now+1h2m","tags":["tags"]}`}, Do: "send", With: `{"by":"by"}`, Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"by","due":"@now+1h2m","tags":["tags"]}`}, Do: "send", With: `{"by":"by"}`, Picks: "a-1", Want: "send: packed -> packed", After: `{"tries":1}`},
+	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"by","due":"@now+1h2m","tags":["tags"]}`}, Do: "send", With: `{"by":"by"}`, Picks: "a-1", Want: "send: packed -> packed", After: `{"tries":1}`},
+	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"by","due":"@now+1h2m","tags":["tags"],"tries":1}`}, Do: "send", With: `{"by":"by"}`, Picks: "a-1", Want: "send: packed -> sent", After: `{"tries":2}`},
+	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"by","due":"@now+1h2m","tags":["tags"],"tries":1}`}, Do: "send", With: `{"by":"by"}`, Picks: "a-1", Want: "send: packed -> sent", After: `{"tries":2}`},
+	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"by","due":"@now+1h2m","tags":["tags"],"tries":9223372036854775807}`}, Do: "send", With: `{"by":"by"}`, Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"by","due":"@now+1h2m","tags":["tags"],"tries":2}`}, Do: "send", With: `{"by":"by"}`, Picks: "a-1", Want: "send: packed -> sent", After: `{"tries":3}`},
+	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"by","due":"@now+1h2m","tags":["tags"],"tries":3}`}, Do: "send", With: `{"by":"by"}`, Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"by","due":"@now+1h2m","tags":["tags"],"tries":4}`}, Do: "send", With: `{"by":"by"}`, Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 packed {"order_id":"order_id","carrier":"by","due":"@now+1h2m","tags":["tags"]}`}, Do: "send", With: `{"by":""}`, Want: "refused invalid_input by"},
+	{Beside: []string{`a-1 open {"order_id":"order_id","tries":6}`}, Do: "send", With: `{"by":"by"}`, Want: "refused nothing_to_do"},
 	// cancel
-	{In: "open", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "cancel", With: `{"of":"of"}`, Want: "cancel: open -> cancelled", Again: []string{`reused {"of":"a"}`}},
-	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "cancel", With: `{"of":"of"}`, Want: "cancel: packed -> cancelled"},
+	{In: "open", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Do: "cancel", With: `{"of":"of"}`, Want: "cancel: open -> cancelled", Again: []string{`reused {"of":"a"}`}},
+	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Do: "cancel", With: `{"of":"of"}`, Want: "cancel: packed -> cancelled"},
 	{In: "open", Given: `{"order_id":"a","sealed":true}`, Do: "cancel", With: `{"of":"c"}`, By: "d", Want: "refused guard not_sealed (sealed)"},
-	{In: "open", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "cancel", With: `{"of":""}`, Want: "refused invalid_input of"},
-	{In: "open", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "cancel", With: `{"of":"a\u0000"}`, Want: "refused invalid_input of"},
-	{Beside: []string{`a-1 open {"order_id":"of","carrier":"carrier","tags":["tags"],"tries":5}`}, Do: "cancel", With: `{"of":"of"}`, Picks: "a-1", Want: "cancel: open -> cancelled"},
-	{Beside: []string{`a-1 open {"order_id":"a","carrier":"carrier","tags":["tags"],"tries":5}`}, Do: "cancel", With: `{"of":"of"}`, Want: "refused nothing_to_do"},
-	{Beside: []string{`a-1 open {"order_id":"of","carrier":"carrier","tags":["tags"],"tries":5}`}, Do: "cancel", With: `{"of":"of"}`, Picks: "a-1", Want: "cancel: open -> cancelled"},
-	{Beside: []string{`a-1 open {"order_id":"of","carrier":"carrier","tags":["tags"],"tries":5}`}, Do: "cancel", With: `{"of":"of"}`, Picks: "a-1", Want: "cancel: open -> cancelled"},
-	{Beside: []string{`a-1 open {"order_id":"of","carrier":"carrier","tags":["tags"],"sealed":true,"tries":5}`}, Do: "cancel", With: `{"of":"of"}`, Picks: "a-1", Want: "refused guard not_sealed (sealed)"},
-	{Beside: []string{`a-1 open {"order_id":"of","carrier":"carrier","tags":["tags"],"tries":5}`}, Do: "cancel", With: `{"of":""}`, Want: "refused invalid_input of"},
-	{Beside: []string{`a-1 packed {"order_id":"of","carrier":"carrier","tags":["tags"],"tries":5}`}, Do: "cancel", With: `{"of":"of"}`, Picks: "a-1", Want: "cancel: packed -> cancelled"},
-	{Beside: []string{`a-1 packed {"order_id":"a","carrier":"carrier","tags":["tags"],"tries":5}`}, Do: "cancel", With: `{"of":"of"}`, Want: "refused nothing_to_do"},
-	{Beside: []string{`a-1 packed {"order_id":"of","carrier":"carrier","tags":["tags"],"tries":5}`}, Do: "cancel", With: `{"of":"of"}`, Picks: "a-1", Want: "cancel: packed -> cancelled"},
-	{Beside: []string{`a-1 packed {"order_id":"of","carrier":"carrier","tags":["tags"],"tries":5}`}, Do: "cancel", With: `{"of":"of"}`, Picks: "a-1", Want: "cancel: packed -> cancelled"},
-	{Beside: []string{`a-1 packed {"order_id":"of","carrier":"carrier","tags":["tags"],"sealed":true,"tries":5}`}, Do: "cancel", With: `{"of":"of"}`, Picks: "a-1", Want: "refused guard not_sealed (sealed)"},
-	{Beside: []string{`a-1 packed {"order_id":"of","carrier":"carrier","tags":["tags"],"tries":5}`}, Do: "cancel", With: `{"of":""}`, Want: "refused invalid_input of"},
-	{Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"carrier","tries":5}`}, Do: "cancel", With: `{"of":"of"}`, Want: "refused nothing_to_do"},
+	{In: "open", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Do: "cancel", With: `{"of":""}`, Want: "refused invalid_input of"},
+	{In: "open", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Do: "cancel", With: `{"of":"a\u0000"}`, Want: "refused invalid_input of"},
+	{Beside: []string{`a-1 open {"order_id":"of","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`}, Do: "cancel", With: `{"of":"of"}`, Picks: "a-1", Want: "cancel: open -> cancelled"},
+	{Beside: []string{`a-1 open {"order_id":"a","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`}, Do: "cancel", With: `{"of":"of"}`, Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 open {"order_id":"of","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`}, Do: "cancel", With: `{"of":"of"}`, Picks: "a-1", Want: "cancel: open -> cancelled"},
+	{Beside: []string{`a-1 open {"order_id":"of","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`}, Do: "cancel", With: `{"of":"of"}`, Picks: "a-1", Want: "cancel: open -> cancelled"},
+	{Beside: []string{`a-1 open {"order_id":"of","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"sealed":true,"tries":6}`}, Do: "cancel", With: `{"of":"of"}`, Picks: "a-1", Want: "refused guard not_sealed (sealed)"},
+	{Beside: []string{`a-1 open {"order_id":"of","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`}, Do: "cancel", With: `{"of":""}`, Want: "refused invalid_input of"},
+	{Beside: []string{`a-1 packed {"order_id":"of","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`}, Do: "cancel", With: `{"of":"of"}`, Picks: "a-1", Want: "cancel: packed -> cancelled"},
+	{Beside: []string{`a-1 packed {"order_id":"a","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`}, Do: "cancel", With: `{"of":"of"}`, Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 packed {"order_id":"of","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`}, Do: "cancel", With: `{"of":"of"}`, Picks: "a-1", Want: "cancel: packed -> cancelled"},
+	{Beside: []string{`a-1 packed {"order_id":"of","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`}, Do: "cancel", With: `{"of":"of"}`, Picks: "a-1", Want: "cancel: packed -> cancelled"},
+	{Beside: []string{`a-1 packed {"order_id":"of","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"sealed":true,"tries":6}`}, Do: "cancel", With: `{"of":"of"}`, Picks: "a-1", Want: "refused guard not_sealed (sealed)"},
+	{Beside: []string{`a-1 packed {"order_id":"of","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`}, Do: "cancel", With: `{"of":""}`, Want: "refused invalid_input of"},
+	{Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"carrier","tries":6}`}, Do: "cancel", With: `{"of":"of"}`, Want: "refused nothing_to_do"},
 	// recall
-	{In: "sent", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "recall", With: `{"tagged":"tagged"}`, Want: "recall: sent -> open", After: `{"carrier":null}`, Again: []string{`reused {"tagged":"a"}`}},
-	{In: "sent", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "recall", With: `{"tagged":""}`, Want: "refused invalid_input tagged"},
-	{In: "sent", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "recall", With: `{"tagged":"a\u0000"}`, Want: "refused invalid_input tagged"},
-	{In: "sent", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "recall", With: `{"tagged":"tagged"}`, By: "-", Want: "refused actor_missing"},
-	{In: "sent", Given: `{"order_id":"order_id","carrier":"carrier","tags":["tags"],"tries":5}`, Do: "recall", With: `{"tagged":"tagged"}`, Why: "-", Want: "refused reason_missing"},
-	{Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"carrier","tags":["tagged"],"tries":5}`}, Do: "recall", With: `{"tagged":"tagged"}`, Picks: "a-1", Want: "recall: sent -> open", After: `{"carrier":null}`},
-	{Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"a","tags":["tagged"],"tries":5}`}, Do: "recall", With: `{"tagged":"tagged"}`, Picks: "a-1", Want: "recall: sent -> open", After: `{"carrier":null}`},
-	{Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"carrier","tries":5}`}, Do: "recall", With: `{"tagged":"tagged"}`, Want: "refused nothing_to_do"},
-	{Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"carrier","tags":["tagged"],"tries":5}`}, Do: "recall", With: `{"tagged":""}`, Want: "refused invalid_input tagged"},
-	{Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"carrier","tags":["tagged"],"tries":5}`}, Do: "recall", With: `{"tagged":"tagged"}`, By: "-", Want: "refused actor_missing"},
-	{Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"carrier","tags":["tagged"],"tries":5}`}, Do: "recall", With: `{"tagged":"tagged"}`, Why: "-", Want: "refused reason_missing"},
-	{Beside: []string{`a-1 open {"order_id":"order_id","tries":5}`}, Do: "recall", With: `{"tagged":"tagged"}`, Want: "refused nothing_to_do"},
+	{In: "sent", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Do: "recall", With: `{"tagged":"tagged"}`, Want: "recall: sent -> open", After: `{"carrier":null}`, Again: []string{`reused {"tagged":"a"}`}},
+	{In: "sent", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Do: "recall", With: `{"tagged":""}`, Want: "refused invalid_input tagged"},
+	{In: "sent", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Do: "recall", With: `{"tagged":"a\u0000"}`, Want: "refused invalid_input tagged"},
+	{In: "sent", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Do: "recall", With: `{"tagged":"tagged"}`, By: "-", Want: "refused actor_missing"},
+	{In: "sent", Given: `{"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tags"],"tries":6}`, Do: "recall", With: `{"tagged":"tagged"}`, Why: "-", Want: "refused reason_missing"},
+	{Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tagged"],"tries":6}`}, Do: "recall", With: `{"tagged":"tagged"}`, Picks: "a-1", Want: "recall: sent -> open", After: `{"carrier":null}`},
+	{Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"a","due":"@now+1h2m","tags":["tagged"],"tries":6}`}, Do: "recall", With: `{"tagged":"tagged"}`, Picks: "a-1", Want: "recall: sent -> open", After: `{"carrier":null}`},
+	{Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tries":6}`}, Do: "recall", With: `{"tagged":"tagged"}`, Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tagged"],"tries":6}`}, Do: "recall", With: `{"tagged":""}`, Want: "refused invalid_input tagged"},
+	{Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tagged"],"tries":6}`}, Do: "recall", With: `{"tagged":"tagged"}`, By: "-", Want: "refused actor_missing"},
+	{Beside: []string{`a-1 sent {"order_id":"order_id","carrier":"carrier","due":"@now+1h2m","tags":["tagged"],"tries":6}`}, Do: "recall", With: `{"tagged":"tagged"}`, Why: "-", Want: "refused reason_missing"},
+	{Beside: []string{`a-1 open {"order_id":"order_id","tries":6}`}, Do: "recall", With: `{"tagged":"tagged"}`, Want: "refused nothing_to_do"},
 }
 
 // testChecks are records, and the rules that each breaks: in each state one that is whole, and
 // then what is different in others.
 var testChecks = []fsmcases.Check{
-	{In: "open", Given: `{"order_id":"order_id","tries":5}`},
+	{In: "open", Given: `{"order_id":"order_id","tries":6}`},
 	{In: "open", But: `{"tries":-1}`, Broken: "tries"},
-	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","tries":5}`},
+	{In: "packed", Given: `{"order_id":"order_id","carrier":"carrier","tries":6}`},
 	{In: "packed", But: `{"carrier":null}`, Broken: "carrier is present"},
-	{In: "sent", Given: `{"order_id":"order_id","carrier":"carrier","tries":5}`},
+	{In: "sent", Given: `{"order_id":"order_id","carrier":"carrier","tries":6}`},
 	{In: "sent", But: `{"carrier":null}`, Broken: "carrier is present"},
-	{In: "cancelled", Given: `{"order_id":"order_id","tries":5}`},
+	{In: "cancelled", Given: `{"order_id":"order_id","tries":6}`},
 }
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmcases.Package[Parcel]{
 	Spec:    "../parcel.yaml",
 	Version: 1, RequestID: "optional", ExpectedRev: "optional", States: "open, packed, sent, cancelled (terminal)",
-	Fields: "order_id, carrier, tags, sealed, tries",
+	Fields: "order_id, carrier, due, tags, sealed, tries",
 	Moves: map[string]string{
 		"plan":   "(new) -> open",
+		"forget": "open -> cancelled",
 		"pack":   "open -> packed",
 		"tag":    "open -> open, packed -> packed",
 		"seal":   "packed -> packed",
@@ -159,7 +176,9 @@ var testPackage = fsmcases.Package[Parcel]{
 func testPure(r *Parcel, operation string, c fsmcases.Call) (e any, err error) {
 	switch operation {
 	case "plan":
-		*r, e, err = Plan(c.ID, PlanInput{OrderID: c.Text("order_id")}, c.Now())
+		*r, e, err = Plan(c.ID, testPlanInput(c), c.Now())
+	case "forget":
+		return r.Forget(ForgetInput{Before: fsmcases.Opt(c, "before", fsmcases.Call.Time)}, c.Now())
 	case "pack":
 		return r.Pack(PackInput{Carrier: c.Text("carrier")}, c.Now())
 	case "tag":
@@ -184,7 +203,12 @@ var testOpened = fsmcases.Opened((*Machine).Core, testCall)
 func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmcases.Call) (Outcome, error) {
 	switch operation {
 	case "plan":
-		return m.Plan(ctx, c.ID, PlanInput{OrderID: c.Text("order_id")}, c.Given())
+		return m.Plan(ctx, c.ID, testPlanInput(c), c.Given())
+	case "forget":
+		if at == nil {
+			return fsmcases.One(m.ForgetEach(ctx, ForgetInput{Before: fsmcases.Opt(c, "before", fsmcases.Call.Time)}, c.Given()))
+		}
+		return m.Forget(ctx, at, ForgetInput{Before: fsmcases.Opt(c, "before", fsmcases.Call.Time)}, c.Given())
 	case "pack":
 		return m.Pack(ctx, at, PackInput{Carrier: c.Text("carrier")}, c.Given())
 	case "tag":
@@ -211,4 +235,8 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 		return m.Recall(ctx, at, RecallInput{Tagged: c.Text("tagged")}, c.Given())
 	}
 	return Outcome{}, &fsmcases.NotOfferedError{Operation: operation}
+}
+
+func testPlanInput(c fsmcases.Call) PlanInput {
+	return PlanInput{OrderID: c.Text("order_id"), Due: fsmcases.Opt(c, "due", fsmcases.Call.Time)}
 }

@@ -115,6 +115,11 @@ type OpenParcel struct {
 	handle
 }
 
+// Forget moves the Parcel to cancelled.
+func (j OpenParcel) Forget(ctx context.Context, in ForgetInput, c ...fsm.Call) (CancelledParcel, error) {
+	return handleAs[CancelledParcel](j.held.EngineMove(ctx, forgetCall(opForget, in, j.held.EngineCall(c))))
+}
+
 // Pack moves the Parcel to packed.
 func (j OpenParcel) Pack(ctx context.Context, in PackInput, c ...fsm.Call) (PackedParcel, error) {
 	return handleAs[PackedParcel](j.held.EngineMove(ctx, packCall(opPack, in, j.held.EngineCall(c))))

@@ -27,7 +27,7 @@ var schema = &driver.Schema{
 	Machine:     "parcel",
 	Entity:      "Parcel",
 	Version:     1,
-	Hash:        "7a62978692388d268746f3ac7d8d994d2df8edb7c13cba7a4cac245e038967b8",
+	Hash:        "717dd3ceb82a1aecfe0e48e303a3c43c2fb3b7e4caba4a2a6f0032b761490a09",
 	Table:       "parcel",
 	Enforce:     "full",
 	RequestID:   driver.Optionally,
@@ -35,6 +35,7 @@ var schema = &driver.Schema{
 	Columns: []driver.Column{
 		{Name: "order_id", Stored: "order_id", Kind: driver.KindString},
 		{Name: "carrier", Stored: "carrier", Kind: driver.KindString, Optional: true},
+		{Name: "due", Stored: "due", Kind: driver.KindTime, Optional: true},
 		{Name: "tags", Stored: "tags", Kind: driver.KindSet},
 		{Name: "sealed", Stored: "sealed", Kind: driver.KindBool, Default: false},
 		{Name: "tries", Stored: "tries", Kind: driver.KindCounter},
@@ -46,11 +47,12 @@ var schema = &driver.Schema{
 		{Name: "cancelled", Stored: "cancelled", Terminal: true},
 	},
 	Operations: []driver.OperationInfo{
-		{Stored: "plan", Creates: true, Sets: []int{0, 3}},
+		{Stored: "plan", Creates: true, Sets: []int{0, 2, 4}},
+		{Stored: "forget", Leaves: true},
 		{Stored: "pack", Leaves: true, Sets: []int{1}},
-		{Stored: "tag", Stays: true, Sets: []int{2}},
-		{Stored: "seal", Stays: true, Sets: []int{3}},
-		{Stored: "send", Leaves: true, Stays: true, Sets: []int{4}},
+		{Stored: "tag", Stays: true, Sets: []int{3}},
+		{Stored: "seal", Stays: true, Sets: []int{4}},
+		{Stored: "send", Leaves: true, Stays: true, Sets: []int{5}},
 		{Stored: "cancel", Leaves: true},
 		{Stored: "recall", Leaves: true, Sets: []int{1}},
 	},
@@ -62,6 +64,7 @@ var schema = &driver.Schema{
 	},
 	Worked: []driver.WorkedColumn{
 		{Name: "_open", States: []string{"open", "packed", "sent"}},
+		{Name: "_in_open", States: []string{"open"}},
 		{Name: "_in_open_or_packed", States: []string{"open", "packed"}},
 		{Name: "_in_packed", States: []string{"packed"}},
 		{Name: "_in_sent", States: []string{"sent"}},
@@ -117,9 +120,21 @@ func Fold(events []fsm.Event) (Parcel, error) {
 // Plan makes a Parcel in state open. An empty id stands for a new one; an id
 // that is taken is refused with fsm.ErrExists.
 //
-// It sets order_id to the input.
+// It sets order_id and due to the inputs.
 func (m *Machine) Plan(ctx context.Context, id string, in PlanInput, c fsm.Call) (Outcome, error) {
 	return m.core.Create(ctx, planCall(opPlan, id, in, c))
+}
+
+// ForgetEach is Forget for each Parcel in open with due < input.before, in one
+// transaction: all or none. Without one it returns fsm.ErrNothingToDo, with
+// more than 5 fsm.ErrTooLarge.
+func (m *Machine) ForgetEach(ctx context.Context, in ForgetInput, c fsm.Call) ([]Outcome, error) {
+	return m.core.Each(ctx, forgetCall(opForget, in, c))
+}
+
+// Forget moves a Parcel from open to cancelled.
+func (m *Machine) Forget(ctx context.Context, at fsm.Target, in ForgetInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, forgetCall(opForget, in, c))
 }
 
 // Pack moves a Parcel from open to packed.
@@ -282,12 +297,29 @@ var (
 		Name: "plan", Stored: "plan", Event: "plan", By: fsmimpl.ByCaller,
 		Creates: true,
 		Moves:   []fsmimpl.Move{{To: "open"}},
-		Feeds:   []fsmimpl.Feed{{Input: "order_id", Column: "order_id"}},
-		Takes:   []fsmimpl.Argument{{Column: driver.Column{Name: "order_id", Stored: "order_id", Kind: driver.KindString}}},
+		Feeds:   []fsmimpl.Feed{{Input: "order_id", Column: "order_id"}, {Input: "due", Column: "due"}},
+		Takes: []fsmimpl.Argument{
+			{Column: driver.Column{Name: "order_id", Stored: "order_id", Kind: driver.KindString}},
+			{Column: driver.Column{Name: "due", Stored: "due", Kind: driver.KindTime, Optional: true}},
+		},
 		Make: func(rd *fsmimpl.Reading, id string, c fsmimpl.Caller) fsmimpl.Call[Parcel] {
 			var in PlanInput
 			fsmimpl.Plain(rd, &in.OrderID)
+			fsmimpl.PlainOptional(rd, &in.Due)
 			return planCall(nil, id, in, fsm.Call(c))
+		},
+	}
+
+	opForget = &fsmimpl.Operation[Parcel]{
+		Name: "forget", Stored: "forget", Event: "forget", By: fsmimpl.ByCaller,
+		From:  []string{"open"},
+		Moves: []fsmimpl.Move{{From: "open", To: "cancelled"}},
+		Each:  5,
+		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "before", Stored: "before", Kind: driver.KindTime, Optional: true}}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Parcel] {
+			var in ForgetInput
+			fsmimpl.PlainOptional(rd, &in.Before)
+			return forgetCall(nil, in, fsm.Call(c))
 		},
 	}
 
@@ -380,7 +412,7 @@ var descriptor = fsmimpl.Descriptor[Parcel]{
 	Decode: decode,
 	Check:  func(j *Parcel) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[Parcel]{
-		opPlan, opPack, opTag, opSeal, opSend, opCancel, opRecall,
+		opPlan, opForget, opPack, opTag, opSeal, opSend, opCancel, opRecall,
 	},
 	Limits: map[string]int64{"few_lost": 4},
 }
@@ -388,11 +420,28 @@ var descriptor = fsmimpl.Descriptor[Parcel]{
 func planCall(op *fsmimpl.Operation[Parcel], id string, in PlanInput, c fsm.Call) fsmimpl.Call[Parcel] {
 	return fsmimpl.Call[Parcel]{
 		Operation: op, Caller: fsmimpl.Caller(c), ID: id,
-		Inputs: []driver.Input{{Name: "order_id", Value: in.OrderID, Kind: driver.KindString}},
+		Inputs: []driver.Input{
+			{Name: "order_id", Value: in.OrderID, Kind: driver.KindString},
+			{Name: "due", Value: fsmimpl.ColumnOf(in.Due, driver.Time), Kind: driver.KindTime},
+		},
 		Decide: func(j *Parcel, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made, e, err := Plan(id, in, now)
 			*j = made
 			return step(e, err)
+		},
+	}
+}
+
+func forgetCall(op *fsmimpl.Operation[Parcel], in ForgetInput, c fsm.Call) fsmimpl.Call[Parcel] {
+	in.Before = fsmimpl.CutTime(in.Before)
+	return fsmimpl.Call[Parcel]{
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "before", Value: fsmimpl.ColumnOf(in.Before, driver.Time), Kind: driver.KindTime}},
+		Decide: func(j *Parcel, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
+			return step(j.Forget(in, now))
+		},
+		Fits: func(j *Parcel, _ time.Time) bool {
+			return j.Due.Present() && in.Before.Present() && j.Due.Or(time.Time{}).Before(in.Before.Or(time.Time{}))
 		},
 	}
 }
@@ -475,6 +524,7 @@ func encode(j *Parcel) driver.Row {
 		Values: []any{
 			j.OrderID,
 			fsmimpl.Column(j.Carrier),
+			fsmimpl.Column(j.Due),
 			j.Tags.Text(),
 			j.Sealed,
 			j.Tries,
@@ -490,6 +540,7 @@ func decode(r driver.Row) (Parcel, error) {
 	rd.State(&j.State)
 	fsmimpl.Plain(rd, &j.OrderID)
 	fsmimpl.PlainOptional(rd, &j.Carrier)
+	fsmimpl.PlainOptional(rd, &j.Due)
 	fsmimpl.Scan(rd, &j.Tags)
 	fsmimpl.Plain(rd, &j.Sealed)
 	fsmimpl.Plain(rd, &j.Tries)
