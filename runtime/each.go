@@ -9,6 +9,7 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
+	inrows "github.com/fsmgen/fsmgen/runtime/internal/rows"
 )
 
 // Each makes a call on every record that fits the operation's `each`, in the order of their
@@ -138,6 +139,7 @@ func (m *Machine[R]) eachIn(ctx context.Context, tx driver.Tx, q *request[R], ag
 	if err != nil {
 		return nil, err
 	}
+	q.among = len(rows) > 1
 	outs := make([]Outcome[R], len(rows))
 	for i := range rows {
 		row, err := tx.Row(rows[i].ID) // an effect of one before may have moved it
@@ -169,58 +171,82 @@ func (m *Machine[R]) reused(tx driver.Tx, q *request[R], row *driver.Row, err er
 	return err
 }
 
-// fitting locks the records that fit, and returns them by id: those that nobody else has, or,
-// with wait, all that are there when it looks. Where it missed one it is ErrMoved. What fits is decided
-// once more when it has waited, at the time of the call from then on.
+// fitting locks the records that fit, and returns them by id. Without wait it takes those that nobody else has, and is
+// ErrMoved where it missed one.
 func (m *Machine[R]) fitting(tx driver.Tx, q *request[R], wait bool) ([]driver.Row, error) {
 	m.tick(q)
-	look := driver.Query{States: q.op.From, Where: timed(q.Where, q.at), Limit: int(q.op.Each) + 1}
-	locked := map[string]bool{}
-	if err := m.lockEach(tx, q, look, wait, locked); err != nil {
-		return nil, err
+	if wait || q.Fits != nil {
+		return m.waitFor(tx, q, wait)
 	}
-	m.tick(q)
-	look.Where = timed(q.Where, q.at)
-	rows, err := m.rowsOfEach(tx, q, look)
+	look := m.lookForEach(q)
+	look.Lock = true
+	rows, err := inspect.Collect(tx, look)
 	if err != nil {
 		return nil, err
 	}
+	locked := make(map[string]bool, len(rows))
 	for i := range rows {
-		if !locked[rows[i].ID] {
+		locked[rows[i].ID] = true
+	}
+	m.tick(q)
+	there, err := m.rowsOfEach(tx, q, m.lookForEach(q))
+	if err != nil {
+		return nil, err
+	}
+	for i := range there {
+		if !locked[there[i].ID] {
 			return nil, driver.ErrMoved
 		}
 	}
-	return rows, m.many(q, len(rows))
+	return there, m.many(q, len(there))
 }
 
-// lockEach locks the records that fit. What the store does not compare is looked at before, so that no other one is locked.
-func (m *Machine[R]) lockEach(tx driver.Tx, q *request[R], look driver.Query, wait bool, locked map[string]bool) error {
-	parts := []driver.Query{look}
-	if q.Fits != nil {
-		rows, err := m.rowsOfEach(tx, q, look)
-		if err != nil {
-			return err
-		}
-		parts = nil
-		for part := range slices.Chunk(rows, 1000) {
-			ids := make([]string, len(part))
-			for i := range part {
-				ids[i] = part[i].ID
-			}
-			parts = append(parts, driver.Query{IDs: ids})
-		}
+// lookForEach is the query for the records that fit now: one more than may be.
+func (m *Machine[R]) lookForEach(q *request[R]) driver.Query {
+	return driver.Query{States: q.op.From, Where: timed(q.Where, q.at), Limit: int(q.op.Each) + 1}
+}
+
+// waitFor is fitting that looks first and locks those that it saw, by id. Who has one of them may have changed it, so
+// that it fits no more; who comes to fit meanwhile is not waited for.
+func (m *Machine[R]) waitFor(tx driver.Tx, q *request[R], wait bool) ([]driver.Row, error) {
+	rows, err := m.rowsOfEach(tx, q, m.lookForEach(q))
+	if err != nil {
+		return nil, err
 	}
-	for _, part := range parts {
-		part.Lock, part.Wait = true, wait
-		rows, err := inspect.Collect(tx, part)
-		if err != nil {
-			return err
-		}
-		for i := range rows {
-			locked[rows[i].ID] = true
-		}
+	if err := m.many(q, len(rows)); err != nil {
+		return nil, err
 	}
-	return nil
+	var fit []driver.Row
+	n := 0
+	for part := range slices.Chunk(rows, 1000) { // as many ids as a query may have
+		ids := make([]string, len(part))
+		for i := range part {
+			ids[i] = part[i].ID
+		}
+		locked, err := inspect.Collect(tx, driver.Query{IDs: ids, Lock: true, Wait: wait})
+		if err != nil {
+			return nil, err
+		}
+		fit, n = append(fit, locked...), n+len(locked)
+	}
+	if n < len(rows) && !wait {
+		return nil, driver.ErrMoved
+	}
+	m.tick(q)
+	look := m.lookForEach(q)
+	fit = slices.DeleteFunc(fit, func(row driver.Row) bool {
+		return !inrows.Fit(m.schema, &row, &look) || !m.fitsEach(q, &row)
+	})
+	return fit, m.many(q, len(fit))
+}
+
+// fitsEach decides what the store does not compare. A record that cannot be decoded may fit.
+func (m *Machine[R]) fitsEach(q *request[R], row *driver.Row) bool {
+	if q.Fits == nil {
+		return true
+	}
+	rec, err := m.d.Decode(*row)
+	return err != nil || q.Fits(&rec, q.at)
 }
 
 // many refuses a call on so many records, if they are none or too many.
@@ -244,11 +270,8 @@ func (m *Machine[R]) rowsOfEach(r driver.Reader, q *request[R], look driver.Quer
 			return nil, err
 		}
 		for i := range part {
-			if q.Fits != nil {
-				rec, err := m.d.Decode(part[i])
-				if err == nil && !q.Fits(&rec, q.at) {
-					continue
-				}
+			if !m.fitsEach(q, &part[i]) {
+				continue
 			}
 			if rows = append(rows, part[i]); len(rows) == most {
 				return rows, nil

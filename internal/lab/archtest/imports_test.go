@@ -170,7 +170,7 @@ func TestLinksWhatItUses(t *testing.T) {
 		"./cmd/fsmvet":               {"modernc.org", "github.com/jackc", module + "/gen", module + "/internal", module + "/runtime"},
 		"./examples/pipeline/ingest": {"database/sql", "net", "modernc.org", "github.com/jackc", module + "/runtime/sqlstore", module + "/runtime/audit"},
 		"./examples/scheduler/task":  {module + "/runtime/audit", module + "/runtime/worker"},
-		"./runtime/sqlite":           {"github.com/jackc", module + "/runtime/audit", module + "/runtime/worker", module + "/runtime/memstore", module + "/runtime/internal/rows"},
+		"./runtime/sqlite":           {"github.com/jackc", module + "/runtime/audit", module + "/runtime/worker", module + "/runtime/memstore"},
 		"./runtime/fsmcases":         {module + "/runtime/audit", module + "/runtime/worker"},
 		"./runtime/worker":           {module + "/runtime/audit"},
 	} {

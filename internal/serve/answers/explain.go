@@ -36,7 +36,7 @@ type causeView struct {
 var titles = map[string]string{
 	interp.CodeNotFound: "No such record", interp.CodeExists: "The record already exists",
 	interp.CodeWrongState: "Not in this state", interp.CodeTerminal: "The record is final",
-	interp.CodeStale: "The record has moved on", interp.CodeNothingToDo: "Nothing to do",
+	interp.CodeStale: "The record has moved on", interp.CodeNothingToDo: "Nothing to do", interp.CodeTooLarge: "Too many records",
 	interp.CodeInvalidInput: "Missing input", interp.CodeActorMissing: "No actor given",
 	interp.CodeReasonMissing: "A reason is missing", interp.CodeRequestMissing: "A request id is missing",
 	interp.CodeRequestReused: "The request id belongs to another call", interp.CodeSystemActor: "The actor `system` is reserved",
@@ -351,7 +351,7 @@ func (e explainer) passedOver(r interp.Record) string {
 	if !slices.ContainsFunc(e.c.Op.From, func(s spec.StateRef) bool { return s.State == r.State }) {
 		return "it is " + r.State.Name
 	}
-	for _, cause := range interp.Causes(e.m, e.c.Op.Next.Where, r, e.c) {
+	for _, cause := range interp.Causes(e.m, e.c.Op.Chosen(), r, e.c) {
 		if !cause.Holds {
 			return cause.Fact.Text + " does not hold"
 		}
