@@ -75,7 +75,7 @@ func (m *Machine[R]) eachTogether(ctx context.Context, bulk driver.Bulk, q *requ
 			if held = errors.Is(err, driver.ErrMoved); err != nil {
 				return err
 			}
-			if steps, err = m.decideEach(q, rows); err != nil { // the transaction may have begun anew
+			if steps, err = m.decideEach(q, rows); err != nil { // the transaction may begin again
 				return err
 			}
 			return tx.WriteMany(writesOf(steps))

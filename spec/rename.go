@@ -24,7 +24,7 @@ func Renameable(n Name) bool {
 func (r Reading) Rename(n Name, to string, keep bool) ([]Edit, error) {
 	switch {
 	case !nameForm.MatchString(to):
-		return nil, fmt.Errorf("%q is no name: a name starts with a-z and goes on with a-z, 0-9 and _", to)
+		return nil, fmt.Errorf("%q is not a name: a name starts with a-z and goes on with a-z, 0-9 and _", to)
 	case r.Machine == nil || !Renameable(n):
 		return nil, fmt.Errorf("%s %s cannot be renamed here", n.Kind, n.Text)
 	case to == n.Text:

@@ -143,7 +143,7 @@ func TestRenameWas(t *testing.T) {
 		return c.fails("textDocument/rename", p)
 	}
 	for _, x := range []struct{ old, text, to, want string }{
-		{"  taken: {pre", "  <>taken: {pre", "Held", "no name"},
+		{"  taken: {pre", "  <>taken: {pre", "Held", "not a name"},
 		{"  taken: {pre", "  <>taken: {pre", "open", "FSM003"},
 		{"  due: time", "  <>due: time", "low", "FSM015"},
 		{"low|high", "<>low|high", "least", "cannot be renamed here"},

@@ -22,7 +22,7 @@ type client struct {
 	at    map[string]int // version of each file
 }
 
-const uri = "file:///work/job.yaml"
+const uri = "file:///jobs/job.yaml"
 
 func newClient(t *testing.T, options any) *client {
 	t.Helper()

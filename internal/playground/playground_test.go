@@ -22,7 +22,7 @@ func desk(t testing.TB, name string, src []byte) *playground.Desk {
 	return d
 }
 
-// Whoever asks before there is a text, for what there is not, or of a text with errors, is told so.
+// A question before there is a text, for what there is not, or about a text with errors is answered with an error.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	sound, err := os.ReadFile("../../specs/task.yaml")

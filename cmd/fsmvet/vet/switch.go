@@ -175,7 +175,7 @@ func addCases(pass *analysis.Pass, f *ast.File, body *ast.BlockStmt, pkg *types.
 		}
 		names = append(names, text)
 	}
-	text := fmt.Sprintf("case %s:\n%s\t// TODO: say what is done here\n%s", strings.Join(names, ", "), indent, indent)
+	text := fmt.Sprintf("case %s:\n%s\t// say what is done here\n%s", strings.Join(names, ", "), indent, indent)
 	at := span{body.Rbrace, body.Rbrace}
 	if pass.Fset.Position(body.Lbrace).Line == pass.Fset.Position(body.Rbrace).Line {
 		return nil

@@ -26,7 +26,7 @@ func TestCounterexample(t *testing.T) {
 		}
 	}
 	if ok := get[modelView](t, h, "1/check", `{"records": 2}`); ok.What != "" || len(ok.Trace) > 0 || ok.Bounds.Records != 2 {
-		t.Errorf("of the mended one: %+v", ok)
+		t.Errorf("of the text after its fix: %+v", ok)
 	}
 	for _, body := range []string{`{"records": -1}`, `{"records": 9}`, `{"maxStates": 2000001}`, `{"speed": 1}`} {
 		if w := ask(t, h, "0/check", body); w.Code != http.StatusBadRequest {

@@ -1,4 +1,4 @@
-// Package fsmrequest makes request ids anew, and does what looks alike.
+// Package fsmrequest makes new request ids in a retry, and does what looks alike.
 package fsmrequest
 
 import (
