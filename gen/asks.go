@@ -114,5 +114,58 @@ func (s *store) effectInfo(e *spec.Effect) *jen.Statement {
 			jen.Return(s.keyText(e)),
 		))
 	}
+	if e.Other != nil {
+		fields = append(fields, jen.Id("Other").Op(":").Add(s.otherStep(e.Other)))
+		for i := range fields {
+			fields[i] = jen.Line().Add(fields[i])
+		}
+		fields = append(fields, jen.Line())
+	}
 	return jen.Values(fields...)
+}
+
+// otherStep describes a step of another machine's record to the engine.
+func (s *store) otherStep(x *spec.OtherStep) *jen.Statement {
+	fields := []jen.Code{jen.Id("Machine").Op(":").Lit(x.Use.Name), jen.Id("Operation").Op(":").Lit(x.Do)}
+	if len(x.Passes) > 0 {
+		fields = append(fields,
+			jen.Id("Passes").Op(":").Index().Add(raw("fsmimpl.Argument")).ValuesFunc(func(g *jen.Group) {
+				for _, p := range x.Passes {
+					kind := p.Field.Field.Type.Kind
+					if kind == spec.KindCounter || kind == spec.KindSequence {
+						kind = spec.KindInt
+					}
+					text := fmt.Sprintf("{Column: driver.Column{Name: %q, Kind: driver.%s}", p.Input, kindName(kind))
+					if kind == spec.KindDuration {
+						text += ", Length: true"
+					}
+					g.Add(raw(text + "}"))
+				}
+			}),
+			jen.Id("Inputs").Op(":").Func().Params(raw("j *%s", s.n.Record)).Map(jen.String()).Any().Block(
+				jen.Return(jen.Map(jen.String()).Any().ValuesFunc(func(g *jen.Group) {
+					for _, p := range x.Passes {
+						g.Lit(p.Input).Op(":").Add(raw(s.passed(p.Field.Field)))
+					}
+				})),
+			))
+	}
+	if len(fields) > 2 {
+		for i := range fields {
+			fields[i] = jen.Line().Add(fields[i])
+		}
+		fields = append(fields, jen.Line())
+	}
+	return jen.Op("&").Add(raw("fsmimpl.Other[%s]", s.n.Record)).Values(fields...)
+}
+
+// passed is the value of a field as rows hold it.
+func (s *store) passed(f *spec.Field) string {
+	switch f {
+	case s.m.ID:
+		return "j.ID"
+	case s.m.Rev:
+		return "j.Rev"
+	}
+	return s.rows.storedColumn(f)
 }

@@ -12,6 +12,8 @@ import (
 func askText(n *names, e *spec.Effect) string {
 	method := spec.MethodName(e.Name)
 	switch {
+	case e.Other != nil:
+		return fmt.Sprintf("The %s that %s names takes the step %s in the same transaction", e.Other.Use.Name, list(fieldNames(e.Key), "and"), e.Other.Do)
 	case n.alone:
 		return fmt.Sprintf("[Effects.%s] is asked for", method)
 	case e.Atomic:

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/dave/jennifer/jen"
+	"github.com/fsmgen/fsmgen/internal/validate"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -46,7 +47,7 @@ func (s *store) retry() string {
 // open adds the function that opens a machine, with the parameters that its
 // effects and sources ask for.
 func (s *store) open(f *jen.File) {
-	effects, sources := s.m.AllAsks(), s.sourced()
+	effects, sources := s.m.Performed(), s.sourced()
 	name, create := s.n.ours("package", "Open"), s.n.ours("package", "Migrate")
 	text := name + " opens the machine over a store that " + create + " has prepared. It refuses another store with fsm.ErrSchemaMismatch."
 	declaration := func() *jen.Statement {
@@ -64,10 +65,17 @@ func (s *store) open(f *jen.File) {
 			params = append(params, raw("effects Effects"))
 		}
 	}
+	for _, u := range s.m.Uses {
+		f.ImportName(u.Package, u.Name)
+		params = append(params, jen.Id(useParam(u)).Op("*").Qual(u.Package, "Machine"))
+	}
 	if sources != nil {
 		params = append(params, raw("sources Sources"))
 	}
 	params = append(params, raw("opts ...fsm.Option"))
+	if len(s.m.Uses) > 0 {
+		text += " Records of " + list(useNames(s.m), "and") + " move in the same transactions, so all are over one store."
+	}
 	declaration().Add(types).Params(params...).Params(raw("*Machine"), raw("error")).BlockFunc(func(g *jen.Group) {
 		if effects != nil {
 			g.If(raw("effects == nil")).Block(jen.Return(jen.Nil(), jen.Qual("errors", "New").Call(
@@ -77,14 +85,9 @@ func (s *store) open(f *jen.File) {
 			g.If(raw("sources.%s == nil", s.n.op(o).Method)).Block(jen.Return(jen.Nil(), jen.Qual("errors", "New").Call(
 				jen.Lit(fmt.Sprintf("open %s: %s has a trigger and inputs, but sources.%s is nil", s.m.Name, o.Name, s.n.op(o).Method)))))
 		}
-		d := "&descriptor"
-		if sources != nil {
-			d = "&d"
-			g.Add(raw("d := descriptor"))
-			g.Add(raw("d.Operations")).Op("=").Qual("slices", "Clone").Call(raw("descriptor.Operations"))
-			for _, o := range sources {
-				s.sourcedOperation(g, o)
-			}
+		for _, u := range s.m.Uses {
+			g.If(raw("%s == nil", useParam(u))).Block(jen.Return(jen.Nil(), jen.Qual("errors", "New").Call(
+				jen.Lit(fmt.Sprintf("open %s: the machine %s was not handed in", s.m.Name, u.Name)))))
 		}
 		functions := jen.Nil()
 		if effects != nil {
@@ -96,15 +99,69 @@ func (s *store) open(f *jen.File) {
 				g.Line()
 			})
 		}
-		g.List(raw("core"), raw("err")).Op(":=").Add(raw("fsm.NewMachine")).Call(raw("ctx"), raw("store"), raw(d), functions, raw("opts..."))
-		g.If(raw("err != nil")).Block(jen.Return(raw("nil, err")))
-		g.Return(raw("&Machine").ValuesFunc(func(g *jen.Group) {
-			g.Add(raw("core: core"))
-			for _, o := range sources {
-				g.Add(raw("%s: &%s", s.n.op(o).Desc, "own"+s.n.op(o).Method))
-			}
-		}), jen.Nil())
+		if len(s.m.Uses) == 0 {
+			s.opening(g, sources, functions)
+			return
+		}
+		var with []jen.Code
+		for _, u := range s.m.Uses {
+			with = append(with, raw("fsm.Using").Call(raw("%s.%s()", useParam(u), validate.Ours(u.Machine)("machine", "Core"))))
+		}
+		args := []jen.Code{raw("ctx"), raw("store"), functions}
+		if sources != nil {
+			args = append(args, raw("sources"))
+		}
+		g.Return(jen.Id("openWith").Call(append(args, jen.Append(jen.Index().Add(raw("fsm.Option")).Values(with...), raw("opts...")).Op("..."))...))
 	})
+	if len(s.m.Uses) == 0 {
+		return
+	}
+	params = []jen.Code{ctx(), raw("store fsm.Store"), raw("functions map[string]fsmimpl.EffectFunc[%s]", s.n.Record)}
+	if sources != nil {
+		params = append(params, raw("sources Sources"))
+	}
+	f.Line()
+	f.Add(doc("openWith opens the machine with the functions of its effects.")).Func().Id("openWith").
+		Params(append(params, raw("opts ...fsm.Option"))...).Params(raw("*Machine"), raw("error")).BlockFunc(func(g *jen.Group) {
+		s.opening(g, sources, raw("functions"))
+	})
+}
+
+// opening opens the machine with functions for its effects.
+func (s *store) opening(g *jen.Group, sources []*spec.Operation, functions *jen.Statement) {
+	d := "&descriptor"
+	if sources != nil {
+		d = "&d"
+		g.Add(raw("d := descriptor"))
+		g.Add(raw("d.Operations")).Op("=").Qual("slices", "Clone").Call(raw("descriptor.Operations"))
+		for _, o := range sources {
+			s.sourcedOperation(g, o)
+		}
+	}
+	g.List(raw("core"), raw("err")).Op(":=").Add(raw("fsm.NewMachine")).Call(raw("ctx"), raw("store"), raw(d), functions, raw("opts..."))
+	g.If(raw("err != nil")).Block(jen.Return(raw("nil, err")))
+	g.Return(raw("&Machine").ValuesFunc(func(g *jen.Group) {
+		g.Add(raw("core: core"))
+		for _, o := range sources {
+			g.Add(raw("%s: &%s", s.n.op(o).Desc, "own"+s.n.op(o).Method))
+		}
+	}), jen.Nil())
+}
+
+// useParam is the parameter of Open for a machine that is used.
+func useParam(u *spec.Use) string {
+	switch u.Name {
+	case "ctx", "store", "effects", "sources", "opts", "functions", "fsm", "fsmimpl", "driver", "errors", "slices", "context", "d", "core", "err":
+		return u.Name + "Machine"
+	}
+	return u.Name
+}
+
+func useNames(m *spec.Machine) (names []string) {
+	for _, u := range m.Uses {
+		names = append(names, u.Name)
+	}
+	return names
 }
 
 // sourcedOperation gives the machine an operation of its own, whose calls ask

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/dave/jennifer/jen"
+	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -36,7 +37,7 @@ func (s *store) named(o *spec.Operation, pair func(name string, value jen.Code))
 	}
 	lines("Rules", "fsmimpl.Rule", rules)
 	lines("Takes", "fsmimpl.Argument", takes)
-	if o.By == spec.BySystem {
+	if o.By == spec.BySystem && (s.engineCalls(o) || hasSource(o) || interp.Internal(s.m, o)) {
 		return
 	}
 	c := s.n.op(o)

@@ -192,12 +192,12 @@ func (s *store) outcome(f *jen.File) {
 
 // atomic reports whether some effect runs in the store's transaction.
 func (s *store) atomic() bool {
-	return slices.ContainsFunc(s.m.AllAsks(), func(e *spec.Effect) bool { return e.Atomic })
+	return slices.ContainsFunc(s.m.Performed(), func(e *spec.Effect) bool { return e.Atomic })
 }
 
 // effects adds the interface that the application implements.
 func (s *store) effects(f *jen.File) {
-	list := s.m.AllAsks()
+	list := s.m.Performed()
 	if list == nil {
 		return
 	}

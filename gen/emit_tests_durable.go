@@ -3,6 +3,7 @@ package gen
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/fsmgen/fsmgen/internal/interp"
@@ -47,11 +48,13 @@ func (e *testEmitter) opens() {
 		sources = ", " + list
 	}
 	fx, open := "_", e.n.ours("package", "Open")
-	if effects != nil || sources != "" {
+	if effects != nil || sources != "" || len(e.m.Uses) > 0 {
 		fx = "fx"
 	}
 	e.line("Open: func(ctx context.Context, store fsm.Store, %s *fsmcases.Effects, opts ...fsm.Option) (*fsmcases.Durable[%s], error) {", fx, e.n.Record)
 	switch {
+	case len(e.m.Uses) > 0:
+		e.line("return testOpened(openWith(ctx, store, testFunctions(fx)%s, opts...))", sources)
 	case atomic:
 		e.line("switch s := store.(type) {")
 		for _, tx := range e.transactions() {
@@ -120,13 +123,17 @@ func (e *testEmitter) durable() {
 
 // effectNames lists the effects, each once, and whether one of them is atomic.
 func (e *testEmitter) effectNames() (list []*spec.Effect, atomic bool) {
-	list = e.m.AllAsks()
+	list = e.m.Performed()
 	return list, slices.ContainsFunc(list, func(x *spec.Effect) bool { return x.Atomic })
 }
 
 // effects writes effects that note that they ran, and fail when told to.
 func (e *testEmitter) effects() {
 	effects, atomic := e.effectNames()
+	if len(e.m.Uses) > 0 {
+		e.functions()
+		return
+	}
 	if effects == nil {
 		return
 	}
@@ -149,6 +156,30 @@ func (e *testEmitter) effects() {
 		e.line("}")
 		e.line("")
 	}
+}
+
+// functions writes the functions of all effects, those among them that move records of other
+// machines: what these do is for the tests of both.
+func (e *testEmitter) functions() {
+	e.line("// testFunctions note what is performed, and which records of other machines would move.")
+	e.line("func testFunctions(fx *fsmcases.Effects) map[string]fsmimpl.EffectFunc[%s] {", e.n.Record)
+	e.line("functions := map[string]fsmimpl.EffectFunc[%s]{}", e.n.Record)
+	e.line("for _, name := range []string{%s} {", quoted(effectNames(e.m.AllAsks())))
+	e.line("functions[name] = func(_ context.Context, tx fsm.Tx, r %s, key string, e fsm.Event) error {", e.n.Record)
+	e.line("return fx.Perform(name, r.%s(), key, e, tx)", e.n.ours("record", "Ref"))
+	e.line("}")
+	e.line("}")
+	e.line("return functions")
+	e.line("}")
+	e.line("")
+}
+
+func quoted(list []string) string {
+	parts := make([]string, len(list))
+	for i, text := range list {
+		parts[i] = strconv.Quote(text)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // sources writes the inputs of the calls that triggers issue.

@@ -1,6 +1,8 @@
 package gen
 
 import (
+	"strings"
+
 	"fmt"
 	"slices"
 
@@ -109,8 +111,12 @@ func (e *engineEmitter) lookups() {
 // bare writes how the machine is opened without its effects.
 func (e *engineEmitter) bare() {
 	effects, atomic := e.effectNames()
-	if effects == nil {
+	if effects == nil && len(e.m.Uses) == 0 {
 		return
+	}
+	used := strings.Repeat(", nil", len(e.m.Uses))
+	if effects != nil {
+		used = ", nil" + used
 	}
 	sources, open := "", e.n.ours("package", "Open")
 	if e.sources() != "" {
@@ -121,13 +127,13 @@ func (e *engineEmitter) bare() {
 		e.line("switch s := store.(type) {")
 		for _, tx := range e.transactions() {
 			e.line("case driver.Transactional[%s]:", tx)
-			e.line("_, err := %s(ctx, s, Effects[%s](nil)%s)", open, tx, sources)
+			e.line("_, err := %s(ctx, s, Effects[%s](nil)%s%s)", open, tx, strings.TrimPrefix(used, ", nil"), sources)
 			e.line("return err")
 		}
 		e.line("}")
 		e.line("return nil")
 	} else {
-		e.line("_, err := %s(ctx, store, nil%s)", open, sources)
+		e.line("_, err := %s(ctx, store%s%s)", open, used, sources)
 		e.line("return err")
 	}
 	e.line("},")

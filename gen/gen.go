@@ -60,6 +60,9 @@ func produce(m *spec.Machine, opt Options, emitters []emitter) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
+	if i := slices.IndexFunc(m.Uses, func(u *spec.Use) bool { return u.Machine == nil }); i >= 0 {
+		return nil, fmt.Errorf("machine %s, which %s uses, was not read; call spec.Link first", m.Uses[i].Name, m.Name)
+	}
 	found := validate.Run(m)
 	if err := found.Err(); err != nil {
 		return nil, err

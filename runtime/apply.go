@@ -246,12 +246,14 @@ func (m *Machine[R]) applyMany(ctx context.Context, items []fsmimpl.Item[R]) ([]
 		if err := lockAll(tx, ids); err != nil {
 			return err
 		}
-		for i, w := range work {
-			if outs[i], err = m.applyIn(ctx, tx, w.q, w.ref, again); err != nil {
-				return fmt.Errorf("item %d: %w", i, err)
+		return m.planning(ctx, func(ctx context.Context) error {
+			for i, w := range work {
+				if outs[i], err = m.applyIn(ctx, tx, w.q, w.ref, again); err != nil {
+					return fmt.Errorf("item %d: %w", i, err)
+				}
 			}
-		}
-		return nil
+			return nil
+		})
 	}
 	u.find = func(r driver.Reader) (bool, error) {
 		for i, w := range work {
@@ -439,16 +441,21 @@ func (m *Machine[R]) applyIn(ctx context.Context, tx driver.Tx, q *request[R], r
 
 // advance takes the step of a call and those that follow it in its transaction.
 // row is nil for a creation.
-func (m *Machine[R]) advance(ctx context.Context, tx driver.Tx, q *request[R], row *driver.Row, rec R, id string, o origin) (Outcome[R], error) {
-	s, err := m.takeStep(ctx, tx, q.op, &q.Call, row, rec, id, o)
-	if err != nil {
-		return Outcome[R]{}, err
-	}
-	last, events, err := m.follow(ctx, tx, s, q.at, origin{among: q.among})
-	if err != nil {
-		return Outcome[R]{}, err
-	}
-	return m.outcome(last.rec, &last.row, events...), nil
+func (m *Machine[R]) advance(
+	ctx context.Context, tx driver.Tx, q *request[R], row *driver.Row, rec R, id string, o origin,
+) (out Outcome[R], err error) {
+	err = m.planning(ctx, func(ctx context.Context) error {
+		s, err := m.takeStep(ctx, tx, q.op, &q.Call, row, rec, id, o)
+		if err != nil {
+			return err
+		}
+		last, events, err := m.follow(ctx, tx, s, q.at, origin{among: q.among})
+		if err == nil {
+			out = m.outcome(last.rec, &last.row, events...)
+		}
+		return err
+	})
+	return out, err
 }
 
 // missing refuses a write on a record that is not there: whoever asks again after

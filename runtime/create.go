@@ -120,12 +120,14 @@ func (m *Machine[R]) createMany(ctx context.Context, calls []fsmimpl.Call[R]) ([
 	u := m.unit(queue[0].op, ids[0], queue[0].RequestID)
 	u.joins, u.fast = true, m.fastTogether(ctx, func() []*step[R] { return m.decideAllNew(queue, ids) }, outs)
 	u.try = func(tx driver.Tx, again bool) (err error) {
-		for i, q := range queue {
-			if outs[i], err = m.createIn(ctx, tx, q, ids[i], again); err != nil {
-				return fmt.Errorf("item %d: %w", i, err)
+		return m.planning(ctx, func(ctx context.Context) error {
+			for i, q := range queue {
+				if outs[i], err = m.createIn(ctx, tx, q, ids[i], again); err != nil {
+					return fmt.Errorf("item %d: %w", i, err)
+				}
 			}
-		}
-		return nil
+			return nil
+		})
 	}
 	u.find = func(r driver.Reader) (bool, error) {
 		for i, q := range queue {

@@ -443,15 +443,17 @@ func (m *Machine[R]) settleThen(
 			}
 		}
 		at := m.now()
-		s, err := m.thenStep(ctx, tx, op, next, &row, rec, origin{event: driver.Event{At: at, RequestID: requestID}, problem: problem})
-		if err != nil {
+		return m.planning(ctx, func(ctx context.Context) error {
+			s, err := m.thenStep(ctx, tx, op, next, &row, rec, origin{event: driver.Event{At: at, RequestID: requestID}, problem: problem})
+			if err != nil {
+				return err
+			}
+			last, events, err := m.follow(ctx, tx, s, at, origin{})
+			if err == nil {
+				out = m.outcome(last.rec, &last.row, events...)
+			}
 			return err
-		}
-		last, events, err := m.follow(ctx, tx, s, at, origin{})
-		if err == nil {
-			out = m.outcome(last.rec, &last.row, events...)
-		}
-		return err
+		})
 	}
 	u.find = func(r driver.Reader) (bool, error) {
 		known, err := r.Request(d.ID, requestID)

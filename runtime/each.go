@@ -50,9 +50,11 @@ func (m *Machine[R]) each(ctx context.Context, c fsmimpl.Call[R]) ([]Outcome[R],
 			return slow, err
 		}
 	}
-	u.try = func(tx driver.Tx, again bool) (err error) {
-		outs, err = m.eachIn(ctx, tx, q, again)
-		return err
+	u.try = func(tx driver.Tx, again bool) error {
+		return m.planning(ctx, func(ctx context.Context) (err error) {
+			outs, err = m.eachIn(ctx, tx, q, again)
+			return err
+		})
 	}
 	u.find = func(r driver.Reader) (found bool, err error) {
 		outs, err = m.known(r, q, "", q.RequestID)

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -254,8 +255,14 @@ func (e *EffectError) Error() string {
 // Is reports whether target is ErrEffect.
 func (e *EffectError) Is(target error) bool { return target == ErrEffect }
 
-// Status returns the status by which a service answers, of HTTP and of gRPC.
-func (e *EffectError) Status() (http, grpc int) { return ErrEffect.Status() }
+// Status returns the status by which a service answers, of HTTP and of gRPC: that of the
+// refusal, where another machine has refused its step.
+func (e *EffectError) Status() (http, grpc int) {
+	if refused := (*Refusal)(nil); errors.As(e.Err, &refused) {
+		return refused.Code.Status()
+	}
+	return ErrEffect.Status()
+}
 
 // Unwrap returns the effect's own error.
 func (e *EffectError) Unwrap() error { return e.Err }

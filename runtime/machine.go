@@ -61,7 +61,8 @@ type options struct {
 	check            int64
 	poll             time.Duration
 	observe          Observer
-	most             int // bytes of a call, and of a record
+	most             int              // bytes of a call, and of a record
+	used             map[string]other // by name
 }
 
 // Option is a setting of a Machine; the With functions make one.
@@ -144,6 +145,9 @@ func NewMachine[R any](ctx context.Context, store driver.Store, d *fsmimpl.Descr
 	if err != nil {
 		return nil, err
 	}
+	if err := m.others(); err != nil {
+		return nil, fmt.Errorf("open %s: %w", d.Schema.Machine, err)
+	}
 	if err := table.Check(ctx); err != nil {
 		return nil, err
 	}
@@ -188,7 +192,7 @@ func (m *Machine[R]) index() error {
 				return fmt.Errorf("operation %s has a trigger, but nothing makes its calls; hand in its source", op.Name)
 			}
 		}
-		if e := op.Ask(func(e *fsmimpl.EffectInfo[R]) bool { return m.effects[e.Name] == nil }); e != nil {
+		if e := op.Ask(func(e *fsmimpl.EffectInfo[R]) bool { return e.Other == nil && m.effects[e.Name] == nil }); e != nil {
 			return fmt.Errorf("effect %s of operation %s has no function; hand one in", e.Name, op.Name)
 		}
 		outbox = outbox || op.MayAsk(false)

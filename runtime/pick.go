@@ -312,9 +312,25 @@ func timed(where []driver.Cond, now time.Time) []driver.Cond {
 	return where
 }
 
-// pickOne takes one record. wrote is set when an error came too late to go on
-// with the next record in this transaction.
+// pickOne takes one record, and the steps of other machines that this asks for. wrote is set when an
+// error came too late to go on with the next record in this transaction.
 func (m *Machine[R]) pickOne(ctx context.Context, tx driver.Tx, q *request[R], row *driver.Row, rec R, index int64) (out Outcome[R], wrote bool, err error) {
+	others := m.planning(ctx, func(ctx context.Context) error {
+		out, wrote, err = m.pickStep(ctx, tx, q, row, rec, index)
+		return err
+	})
+	if err != nil || others == nil {
+		return out, wrote, err
+	}
+	var refused *Refusal
+	if errors.As(others, &refused) && (ofRecord(refused.Code) || refused.Code == ErrNotFound || refused.Code == ErrNotUnique) {
+		others = &passedOver{row.ID, others}
+	}
+	return out, true, others
+}
+
+// pickStep is pickOne for the machine's own steps.
+func (m *Machine[R]) pickStep(ctx context.Context, tx driver.Tx, q *request[R], row *driver.Row, rec R, index int64) (out Outcome[R], wrote bool, err error) {
 	o := q.origin(q.RequestID, index)
 	o.try = m.joined == nil // in a caller's transaction the caller's order counts
 	s, err := m.takeStep(ctx, tx, q.op, &q.Call, row, rec, row.ID, o)

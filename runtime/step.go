@@ -183,13 +183,9 @@ func (m *Machine[R]) takeStep(ctx context.Context, tx driver.Tx, op *fsmimpl.Ope
 		return nil, m.conflict(err, op, id, s.write.PrevState)
 	}
 	for _, effect := range s.atomic {
-		key := m.effectKey(s, effect)
 		inner := inside.Enter(call.Free(ctx), m.store, m.schema.Machine, locked) // what the effect calls has a time of its own
-		err = m.effect(inner, tx, op, effect, s.rec, key, s.write.Event)
-		if err := verdict(tx, err); err != nil {
-			return s, &EffectError{
-				Machine: m.schema.Machine, ID: id, Effect: effect.Name, Key: key, Rev: s.row.Rev, Err: err,
-			}
+		if err := m.performAtomic(inner, tx, op, effect, s); err != nil {
+			return s, err
 		}
 	}
 	return s, nil

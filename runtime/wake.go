@@ -24,6 +24,7 @@ type left struct {
 // other machine it does nothing: its calls commit, and tell, by themselves.
 func (m *Machine[R]) Committed() {
 	if m.joined != nil {
+		m.ringOthers()
 		m.ring(m.joined.left)
 		m.joined.left = left{}
 	}
@@ -65,6 +66,7 @@ func (m *Machine[R]) tell(outs []Outcome[R]) {
 		}
 	}
 	if m.joined == nil {
+		m.ringOthers()
 		m.ring(all)
 		return
 	}

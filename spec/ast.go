@@ -51,12 +51,13 @@ type astMachine struct {
 	layers                 list
 	requestsAt             Pos // of the key `requests`
 
-	fieldsAt, statesAt, guardsAt, uniqueAt, operationsAt, probesAt section
+	fieldsAt, statesAt, guardsAt, uniqueAt, operationsAt, probesAt, usesAt section
 
 	fields     []*astField
 	states     []*astState
 	groups     []*astGroup
 	removed    []*astRemoved
+	uses       []*astUse
 	invariant  []*astFact
 	guards     []*astGuard
 	unique     []*astUnique
@@ -267,9 +268,23 @@ type astTrigger struct {
 	by      word // the field in the place of plus
 }
 
+// astUse is another machine that the file names.
+type astUse struct{ name, file, pkg word }
+
+// astOther is what an effect asks of a record of another machine.
+type astOther struct {
+	pos        Pos
+	of, do, id word
+	inputs     []astPass
+}
+
+// astPass is an input of another machine's operation and the field that it gets.
+type astPass struct{ input, field word }
+
 type astEffect struct {
 	pos    Pos
 	name   word
+	other  *astOther // nil: the program performs the effect
 	key    list
 	atomic bool
 	then   word

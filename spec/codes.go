@@ -25,6 +25,7 @@ const (
 	codeIncomparable = "FSM020"
 	codeTogether     = "FSM021"
 	codeMissing      = "FSM022"
+	codeCircle       = "FSM026"
 )
 
 // Codes are the findings that Parse and Format can report, in order.
@@ -44,6 +45,7 @@ var Codes = []Code{
 	{codeIncomparable, "terms that cannot be compared"},
 	{codeTogether, "keys or values that do not go together"},
 	{codeMissing, "mandatory key is missing"},
+	{codeCircle, "machines that use each other in a circle"},
 }
 
 // reporter collects the findings of one file.

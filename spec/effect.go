@@ -12,6 +12,8 @@ type Effect struct {
 	Then    *OperationRef // the step that notes the delivery; nil without one
 	More    []EffectKey   // the keys that the file writes beside the name
 
+	Other *OtherStep // the step of another machine's record that it is; nil: the program performs it
+
 	Attempts int           // tries before it gives up; 0: only its handler ends them
 	Failed   *OperationRef // the step when it gave up; nil without one
 }

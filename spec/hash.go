@@ -319,6 +319,9 @@ func asksText(key string, asks []*Effect, then *OperationRef) string {
 	}
 	for _, e := range asks {
 		fmt.Fprintf(&b, " %s=%s key=%s atomic=%t", key, e.Name, nameList(e.Key, refName), e.Atomic)
+		if x := e.Other; x != nil {
+			fmt.Fprintf(&b, " of=%s do=%s input=%s", x.Use.Name, x.Do, nameSet(x.Passes, func(p Pass) string { return p.Input + "=" + p.Field.Field.Name }))
+		}
 		put(e.Then)
 		if e.Attempts > 0 {
 			fmt.Fprintf(&b, " attempts=%d", e.Attempts)

@@ -10,7 +10,7 @@ const rootName = "the specification"
 
 var rootKeys = []string{
 	"fsm", "machine", "layers", "entity", "version", "doc", "requests", "otherwise", "allow", "fields", "states", "state_groups", "removed", "invariant",
-	"guards", "unique", "lookup", "operations", "forbidden", "steps", "projection", "probes",
+	"uses", "guards", "unique", "lookup", "operations", "forbidden", "steps", "projection", "probes",
 }
 
 // Parse reads a specification. It returns the resolved machine, or nil when a
@@ -95,6 +95,7 @@ func (p *parser) machine(root *node) *astMachine {
 	p.states(o, m)
 	p.groups(o, m)
 	p.removed(o, m)
+	p.uses(o, m)
 	p.guards(o, m)
 	p.uniques(o, m)
 	p.lookups(o, m)

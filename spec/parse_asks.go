@@ -16,14 +16,17 @@ func (p *parser) asks(o *object, key string) []*astEffect {
 	}
 	var list []*astEffect
 	for _, n := range nodes {
-		eo := p.object(n, o.at(key), "name", "key", "atomic", "then", "attempts", "failed")
+		eo := p.object(n, o.at(key), "name", "key", "atomic", "then", "attempts", "failed", "of", "do", "id", "input")
 		if eo == nil {
 			continue
 		}
 		if len(nodes) == 1 {
 			eo.anchor = o.values[key].key.word()
 		}
-		eo.require("name")
+		other := p.otherStep(eo)
+		if other == nil {
+			eo.require("name")
+		}
 		pos := n.pos
 		if o.node(key).kind == mapNode {
 			pos = o.keys[key]
@@ -37,6 +40,7 @@ func (p *parser) asks(o *object, key string) []*astEffect {
 		list = append(list, &astEffect{
 			pos:    pos,
 			name:   eo.name("name"),
+			other:  other,
 			key:    eo.some("key", eo.wordOrWords("key"), "name a field, or remove the key: then it is machine, id, revision and name"),
 			atomic: eo.flag("atomic"),
 			then:   eo.word("then"),

@@ -19,6 +19,7 @@ type resolver struct {
 	uniques    table[*Unique]
 	operations table[*Operation]
 	probes     table[*Probe]
+	uses       table[*Use]
 
 	groups     map[string]*Group
 	guardFacts map[*Guard][]*astFact // the facts that can be bound to an operation
@@ -92,6 +93,7 @@ func resolve(rep *reporter, ast *astMachine, src []byte) *Machine {
 		uniques:    newTable[*Unique]("unique", ast.uniqueAt),
 		operations: newTable[*Operation]("operation", ast.operationsAt),
 		probes:     newTable[*Probe]("probe", ast.probesAt),
+		uses:       newTable[*Use]("machine under `uses`", ast.usesAt),
 		groups:     map[string]*Group{},
 		guardFacts: map[*Guard][]*astFact{},
 		groupOf:    map[*Guard]*astPeers{},
@@ -109,12 +111,14 @@ func resolve(rep *reporter, ast *astMachine, src []byte) *Machine {
 	r.bindStates()
 	r.bindGuards()
 	r.bindUnique()
+	r.bindUses()
 	for i, o := range ast.operations {
 		r.bindOperation(r.m.Operations[i], o)
 	}
 	r.bindPlaces()
 	r.checkAsks()
 	r.checkAtomic()
+	r.checkUses()
 	r.checkGroupValues()
 	r.bindLookups() // what a `dedupe_by` names is known now
 	r.applyDefaults()

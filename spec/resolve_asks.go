@@ -31,7 +31,8 @@ func (r *resolver) asks(list []*astEffect) []*Effect {
 			Atomic: a.atomic, Then: r.follower(a.then), More: a.more,
 			Attempts: a.attempts, Failed: r.follower(a.failed),
 		}
-		if e.Atomic && e.Then != nil {
+		r.otherStep(e, a)
+		if e.Atomic && e.Then != nil && e.Other == nil {
 			r.add(codeTogether, a.thenAt, len("then"), "write `then` beside the effect: that step follows in the same transaction",
 				"effect %s is atomic, so no step can wait for its delivery", e.Name)
 		}
@@ -48,7 +49,7 @@ func (r *resolver) givesUp(e *Effect, a *astEffect) {
 		key, at = "attempts", a.attemptsAt
 	}
 	switch {
-	case a.attempts == 0 && !a.failed.given():
+	case a.attempts == 0 && !a.failed.given() || e.Other != nil: // which is told
 	case e.Atomic:
 		r.add(codeTogether, at, len(key), "take `atomic` or `"+key+"` away",
 			"effect %s is atomic, so it does not give up: its error takes the step back", e.Name)

@@ -11,6 +11,10 @@ import (
 func (c *Chart) asked(asks []*spec.Effect, then *spec.OperationRef) []string {
 	var lines []string
 	for _, e := range asks {
+		if e.Other != nil {
+			lines = append(lines, "then "+e.Other.Use.Name+": "+e.Other.Do)
+			continue
+		}
 		how := "at least once"
 		if e.Atomic {
 			how = "in the same transaction"

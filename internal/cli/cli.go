@@ -226,9 +226,20 @@ func (c *CLI) Read(path string) (*Source, error) {
 func (c *CLI) Load(path string) (*Source, error) {
 	s, err := c.Read(path)
 	if err == nil {
-		s.Machine, s.Found = validate.Source(s.Name, s.Text)
+		s.Machine, s.Found = Check(s.Name, s.Text)
 	}
 	return s, err
+}
+
+// Check parses a file and looks at the machine in it, and at those that it uses.
+func Check(file string, src []byte) (*spec.Machine, spec.Diagnostics) {
+	m, found := validate.Source(file, src)
+	if m == nil || len(m.Uses) == 0 {
+		return m, found
+	}
+	found = append(found, spec.Link(m, func(path string) ([]byte, error) { return ReadSpec(filepath.FromSlash(path)) })...)
+	found.Sort()
+	return m, found
 }
 
 // MaxInput bounds what is read into memory; spec.Parse reports a file that

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fsmgen/fsmgen/internal/serve"
-	"github.com/fsmgen/fsmgen/internal/validate"
 )
 
 // serveFlags are the flags of `serve`.
@@ -80,7 +79,7 @@ func (c *CLI) Serve(ctx context.Context, paths []string, address, db string, asJ
 	if _, err := SourcesOf(paths, c.Read); err != nil {
 		return err
 	}
-	o := serve.Options{Files: paths, Check: validate.Source}
+	o := serve.Options{Files: paths, Check: Check}
 	if db != "" {
 		database, err := open(db)
 		if err != nil {

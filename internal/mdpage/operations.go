@@ -200,6 +200,10 @@ func (p *page) asked(list []*spec.Effect) []string {
 			}
 			key = strings.Join(names, ", ")
 		}
+		if e.Other != nil {
+			texts = append(texts, fmt.Sprintf("%s of machine %s moves the record %s in the same transaction", code(e.Other.Do), code(e.Other.Use.Name), key))
+			continue
+		}
 		how := "at least once, after the commit"
 		if e.Atomic {
 			how = "in the same transaction"

@@ -10,6 +10,7 @@ type EffectInfo[R any] struct {
 	Name   string
 	Atomic bool
 	Key    func(r *R) string // the idempotency key; nil: machine/id/rev/name
+	Other  *Other[R]         // nil: the program performs it
 	Then   string            // specification name of the operation that notes the delivery; empty when none
 
 	Attempts int    // tries before it gives up; 0: no limit

@@ -12,6 +12,13 @@ import (
 // the step, otherwise it is nil. r is the record as of the event's revision.
 type EffectFunc[R any] func(ctx context.Context, tx driver.Tx, r R, key string, e driver.Event) error
 
+// Other is an effect that is a step of a record of another machine; its key is that record's id.
+type Other[R any] struct {
+	Machine, Operation string
+	Passes             []Argument                // the inputs that it hands over
+	Inputs             func(r *R) map[string]any // their values as rows hold them, of the record after the step; nil without any
+}
+
 // EffectKey returns the text of an effect's idempotency key, of values as rows hold
 // them: its parts with a slash between. A key of one text is that text as it is; in
 // any other key texts are JSON strings, so that no two keys read the same. Numbers

@@ -45,6 +45,11 @@ func (d *Descriptor[R]) Named(operation, id string, values map[string]any, c Cal
 	case op.Make == nil:
 		return Call[R]{}, fmt.Errorf("%s of %s needs the program of the machine: %s", operation, d.Schema.Machine, op.Needs)
 	}
+	return op.Called(id, values, c)
+}
+
+// Called makes a call of an operation that has Make out of values as rows hold them, as Named does.
+func (op *Operation[R]) Called(id string, values map[string]any, c Caller) (Call[R], error) {
 	in, err := readInputs(op.Takes, values)
 	if err != nil {
 		return Call[R]{}, err

@@ -237,6 +237,22 @@ func (h *handle) View(ctx context.Context, f func(driver.Reader) error) error {
 	return f(&view{tx: tx, table: t, schema: h.schema})
 }
 
+// Beside returns the reader and writer of the table within a transaction of another machine.
+func (h *handle) Beside(_ context.Context, tx driver.Tx) (driver.Tx, error) {
+	own, ok := tx.(*view)
+	if !ok || own.tx.store != h.store {
+		return nil, fmt.Errorf("memstore: a %T is no transaction of this store", tx)
+	}
+	if own.tx.done {
+		return nil, errEnded
+	}
+	t, err := h.store.open(h.schema)
+	if err != nil {
+		return nil, err
+	}
+	return &view{tx: own.tx, table: t, schema: h.schema}, nil
+}
+
 // Look is View.
 func (h *handle) Look(ctx context.Context, f func(driver.Reader) error) error { return h.View(ctx, f) }
 

@@ -205,6 +205,22 @@ func (s *Store) Transaction(tx driver.Tx) *sql.Tx {
 	return nil
 }
 
+// Beside returns the reader and writer of the table within a transaction of another machine of
+// the store.
+func (t *table) Beside(_ context.Context, tx driver.Tx) (driver.Tx, error) {
+	own, ok := tx.(*txn)
+	if !ok || own.t.store != t.store {
+		return nil, fmt.Errorf("sqlstore: a %T is no transaction of this store", tx)
+	}
+	if err := t.store.poisoned(t.schema.Machine); err != nil {
+		return nil, err
+	}
+	return &txn{
+		reader: reader{ctx: own.ctx, t: t, q: own.q, ran: true}, tx: own.tx, foreign: own.foreign, adopted: own.adopted,
+		mode: own.mode, nested: own.nested, grouped: own.grouped, placed: own.placed, spot: own.spot,
+	}, nil
+}
+
 // Adopt returns the reader and writer of one machine's tables within a
 // transaction that its caller owns and commits: that of an atomic effect, or
 // one of the caller's own database. In the second case the transaction's

@@ -365,6 +365,9 @@ var (
 		From:  []string{"submitted"},
 		Moves: []fsmimpl.Move{{From: "submitted", To: "runnable"}, {From: "submitted", To: "pending"}},
 		Doc:   "The scheduler looks for dependencies.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			return evaluateCall(nil, fsm.Call(c))
+		},
 	}
 
 	opDependencySucceeded = &fsmimpl.Operation[Job]{
@@ -400,6 +403,9 @@ var (
 		From:  []string{"runnable"},
 		Moves: []fsmimpl.Move{{From: "runnable", To: "starting"}},
 		Doc:   "There is a host.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Job] {
+			return startCall(nil, fsm.Call(c))
+		},
 	}
 
 	opFailToStart = &fsmimpl.Operation[Job]{

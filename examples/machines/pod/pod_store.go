@@ -381,6 +381,11 @@ var (
 		Feeds: []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
 		Doc:   "The node is not heard of any more.",
 		Takes: []fsmimpl.Argument{{Column: driver.Column{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString}, Doc: "why it failed or is unknown"}},
+		Make: func(rd *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Pod] {
+			var in LoseContactInput
+			fsmimpl.Plain(rd, &in.StatusReason)
+			return loseContactCall(nil, in, fsm.Call(c))
+		},
 	}
 
 	opExceedDeadline = &fsmimpl.Operation[Pod]{

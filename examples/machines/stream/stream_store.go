@@ -571,6 +571,9 @@ var (
 		From:  []string{"idle"},
 		Moves: []fsmimpl.Move{{From: "idle", To: "closed"}},
 		Doc:   "The peer, or this endpoint, used a higher number, so this one is over.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Stream] {
+			return skipCall(nil, fsm.Call(c))
+		},
 	}
 
 	opCloseConnection = &fsmimpl.Operation[Stream]{
@@ -585,6 +588,9 @@ var (
 			{From: "half_closed_remote", To: "closed"},
 		},
 		Doc: "The connection is gone.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Stream] {
+			return closeConnectionCall(nil, fsm.Call(c))
+		},
 	}
 )
 

@@ -520,6 +520,9 @@ var (
 		From:  []string{"queued", "running", "restarting"},
 		Moves: []fsmimpl.Move{{From: "queued", To: "none"}, {From: "running", To: "none"}, {From: "restarting", To: "none"}},
 		Doc:   "The scheduler that queued it is gone, and no executor adopts it.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[TaskInstance] {
+			return resetOrphanCall(nil, fsm.Call(c))
+		},
 	}
 
 	opStart = &fsmimpl.Operation[TaskInstance]{

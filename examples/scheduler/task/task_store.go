@@ -268,6 +268,9 @@ var (
 		Picks: true,
 		Order: []driver.Order{{Column: "created_at"}},
 		Doc:   "It selects the oldest pending task, persists that it runs and then executes it.",
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Task] {
+			return startCall(nil, fsm.Call(c))
+		},
 	}
 
 	opComplete = &fsmimpl.Operation[Task]{

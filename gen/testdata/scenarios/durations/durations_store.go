@@ -352,6 +352,9 @@ var (
 		From:  []string{"running"},
 		Moves: []fsmimpl.Move{{From: "running", To: "waiting"}},
 		Rules: []fsmimpl.Rule{{Name: "slow_enough", Text: "now >= started_at + interval"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Check] {
+			return failCall(nil, fsm.Call(c))
+		},
 	}
 
 	opAgain = &fsmimpl.Operation[Check]{

@@ -482,6 +482,9 @@ var (
 		Own: func(j *Slot) bool {
 			return j.Rank < j.Number
 		},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Slot] {
+			return dropCall(nil, fsm.Call(c))
+		},
 	}
 )
 

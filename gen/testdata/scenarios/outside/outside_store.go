@@ -141,14 +141,6 @@ func Open[T any](ctx context.Context, store driver.Transactional[T], effects Eff
 	if sources.GiveUp == nil {
 		return nil, errors.New("open outside: give_up has a trigger and inputs, but sources.GiveUp is nil")
 	}
-	d := descriptor
-	d.Operations = slices.Clone(descriptor.Operations)
-	ownGiveUp := *opGiveUp
-	ownGiveUp.System = func(j *Order, now time.Time) (fsmimpl.Call[Order], error) {
-		in, err := sources.GiveUp(*j, now)
-		return giveUpCall(nil, in, fsm.Call{}), err
-	}
-	d.Operations[4] = &ownGiveUp
 	functions := map[string]fsmimpl.EffectFunc[Order]{
 		"confirm": func(ctx context.Context, _ fsm.Tx, j Order, key string, e fsm.Event) error {
 			return effects.Confirm(ctx, j, key, e)
@@ -160,6 +152,14 @@ func Open[T any](ctx context.Context, store driver.Transactional[T], effects Eff
 			return effects.Book(ctx, store.Transaction(tx), j, key, e)
 		},
 	}
+	d := descriptor
+	d.Operations = slices.Clone(descriptor.Operations)
+	ownGiveUp := *opGiveUp
+	ownGiveUp.System = func(j *Order, now time.Time) (fsmimpl.Call[Order], error) {
+		in, err := sources.GiveUp(*j, now)
+		return giveUpCall(nil, in, fsm.Call{}), err
+	}
+	d.Operations[4] = &ownGiveUp
 	core, err := fsm.NewMachine(ctx, store, &d, functions, opts...)
 	if err != nil {
 		return nil, err

@@ -335,6 +335,9 @@ var (
 		From:  []string{"open"},
 		Moves: []fsmimpl.Move{{From: "open", To: "sold"}},
 		Rules: []fsmimpl.Rule{{Name: "led", Text: "leader is present"}},
+		Make: func(_ *fsmimpl.Reading, _ string, c fsmimpl.Caller) fsmimpl.Call[Auction] {
+			return sellCall(nil, fsm.Call(c))
+		},
 	}
 
 	opUnlock = &fsmimpl.Operation[Auction]{
