@@ -27,7 +27,7 @@ type Machine struct {
 	States     []*State
 	Groups     []*Group
 	Removed    []*Removed
-	Uses       []*Use // in the order of the file
+	Uses       []*Use  // in the order of the file
 	Invariant  []*Fact // MUST facts of every state
 	Guards     []*Guard
 	Unique     []*Unique

@@ -99,6 +99,8 @@ func (r *reporter) note(w word, named any) {
 		n.Kind, n.Text, n.Decl = LookupName, v.Name, v.Pos
 	case *Operation:
 		n.Kind, n.Text, n.Decl = OperationName, v.Name, v.Pos
+	case *Use:
+		return // it is a name of the other file
 	case *Probe:
 		n.Kind, n.Text, n.Decl = ProbeName, v.Name, v.Pos
 	case ProjectedState:

@@ -93,7 +93,7 @@ func (r *resolver) bindUses() {
 		r.m.Uses = append(r.m.Uses, u)
 		r.uses.add(u.Name, u)
 		if u.Name == r.m.Name {
-			r.at(codeCircle, a.name, "remove it; a second step of the same record is `then`", "%s uses itself", u.Name)
+			r.at(codeCircle, a.name, "name another machine; a second step of the same record is `then`", "%s uses itself", u.Name)
 		}
 		if a.pkg.given() && (strings.ContainsAny(u.Package, " \"`\\") || strings.HasPrefix(u.Package, ".") || strings.HasPrefix(u.Package, "/")) {
 			r.at(codeValue, a.pkg, "write it as an import of Go does, e.g. `example.com/shop/"+u.Name+"`", "package: %q is not an import path", u.Package)
@@ -240,7 +240,7 @@ func (l *linker) link(m *Machine, chain []string) {
 			inner := &linker{reporter: &reporter{file: at}, read: l.read, known: l.known}
 			inner.link(used, append(slices.Clip(chain), used.Name))
 			if len(inner.found) > 0 {
-				l.add(inner.found[0].Code, u.FilePos, len(u.File), "mend that file first", "%s: %s", at, inner.found[0].Message)
+				l.add(inner.found[0].Code, u.FilePos, len(u.File), "correct that file first", "%s: %s", at, inner.found[0].Message)
 			}
 		}
 		u.Machine = used
@@ -269,7 +269,7 @@ func (l *linker) open(u *Use, at string) *Machine {
 	switch {
 	case used == nil:
 		first := found[slices.IndexFunc(found, func(d Diagnostic) bool { return d.Severity == Error })]
-		l.add(codeUnreadable, u.FilePos, len(u.File), "run `fsmgen check "+at+"` and mend it", "%s has errors; the first: %s", u.File, first.Message)
+		l.add(codeUnreadable, u.FilePos, len(u.File), "run `fsmgen check "+at+"` and correct it", "%s has errors; the first: %s", u.File, first.Message)
 		return nil
 	case used.Name != u.Name:
 		l.add(codeValue, u.Pos, len(u.Name), "write `"+used.Name+"`", "%s holds machine %s, not %s", u.File, used.Name, u.Name)

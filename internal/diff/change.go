@@ -83,6 +83,7 @@ func Machines(old, next *spec.Machine) *Report {
 	c.steps()
 	c.uniques()
 	c.lookups()
+	c.uses()
 	c.guards()
 	c.declarations()
 	c.projection()

@@ -27,10 +27,15 @@ func (c *comparison) asks(o, n *spec.Operation, gone string) {
 		a, b := p.old, p.next
 		switch {
 		case a == nil:
-			c.report("FSM710", at{o.Pos, b.Pos}, "implement it in Effects; records that are past it do not get it",
-				"%s has the effect %s", n.Name, b.Name)
+			hint := "implement it in Effects; records that are past it do not get it"
+			if b.Other != nil {
+				hint = "records that are past it do not move the other one"
+			}
+			c.report("FSM710", at{o.Pos, b.Pos}, hint, "%s has the effect %s", n.Name, b.Name)
 		case b == nil && n.Ask(a.Name) != nil:
 			c.report("FSM710", at{a.Pos, n.Pos}, "", "effect %s is asked for by other steps of %s", a.Name, n.Name)
+		case b == nil && a.Other != nil:
+			c.report("FSM710", at{a.Pos, n.Pos}, "nothing moves the other record any longer", "%s no longer has the effect %s", n.Name, a.Name)
 		case b == nil:
 			c.report(gone, at{a.Pos, n.Pos}, "deliver what waits in the outbox before the change: nothing performs it afterwards",
 				"%s no longer has the effect %s", n.Name, a.Name)
@@ -72,6 +77,10 @@ func askList(o *spec.Operation) (list []*spec.Effect) {
 // ask compares one effect.
 func (c *comparison) ask(o, n *spec.Operation, a, b *spec.Effect) {
 	where := at{a.Pos, b.Pos}
+	if x, y := otherWord(a), otherWord(b); x != y {
+		c.report("FSM710", where, "", "effect %s is %s, it was %s", b.Name, y, x)
+		return
+	}
 	old, next := askings(o, a.Name), askings(n, b.Name)
 	x, y := rekeyed(old, next)
 	switch {
@@ -239,5 +248,32 @@ func (c *comparison) then(o, n *spec.Operation) {
 	}
 	if !slices.Equal(branches(o), branches(n)) {
 		c.report("FSM710", at{o.Pos, n.Pos}, "", "other operations follow the branches of %s", n.Name)
+	}
+}
+
+// otherWord says of which machine's record an effect is a step.
+func otherWord(e *spec.Effect) string {
+	x := e.Other
+	if x == nil {
+		return "performed by the program"
+	}
+	text := fmt.Sprintf("the step %s of machine %s, of the record %s", x.Do, x.Use.Name, comma(fieldWords(e.Key)))
+	for _, p := range sorted(x.Passes, func(p spec.Pass) string { return p.Input + " = " + fieldWord(p.Field) }) {
+		text += ", with " + p
+	}
+	return text
+}
+
+// uses compares the machines that are used: Open takes each of them.
+func (c *comparison) uses() {
+	for _, p := range pairUp(c.old.Uses, c.next.Uses, func(u *spec.Use) string { return u.Name }) {
+		switch a, b := p.old, p.next; {
+		case a == nil:
+			c.report("FSM703", at{c.old.Pos, b.Pos}, "hand it to Open", "machine %s is used", b.Name)
+		case b == nil:
+			c.report("FSM703", at{a.Pos, c.next.Pos}, "take it out of the call of Open", "machine %s is no longer used", a.Name)
+		case a.Package != b.Package:
+			c.report("FSM703", at{a.Pos, b.Pos}, "hand the machine of that package to Open", "machine %s is of package %s, it was %s", b.Name, b.Package, a.Package)
+		}
 	}
 }

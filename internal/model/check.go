@@ -309,7 +309,7 @@ func newChecker(m *spec.Machine, o Options) *checker {
 			if _, known := c.counts[e]; known { // of a state: several operations ask for it
 				continue
 			}
-			if !e.OfRecord() && (e.Atomic || o.EffectOnce) {
+			if !e.OfRecord() && e.Other == nil && (e.Atomic || o.EffectOnce) {
 				one := slices.IndexFunc(c.effects, func(x *counted) bool {
 					return x.op == op && x.effect.Name == e.Name && keyName(x.effect.Key) == keyName(e.Key)
 				})

@@ -228,7 +228,7 @@ func (c *checker) then(r *record) {
 		e.Cause == "" && e.RequestID != ""):
 		c.say(RuleThen, "%s of line %d is followed by %s in the same transaction, but this is %q",
 			r.op.Name, r.line, named(r.pending), e.Operation)
-	case e.Cause == "" || e.Version != c.m.Version:
+	case e.Cause == "" || e.Version != c.m.Version || e.RequestID == driver.Reserved+e.Cause: // a step of another machine asks for it
 	case r.op == nil || r.op.Stored() != e.Cause:
 		c.say(RuleThen, "its cause is %q, which is not the step before it", e.Cause)
 	case !slices.ContainsFunc(r.follow, func(o *spec.Operation) bool { return o.Stored() == e.Operation }):

@@ -596,5 +596,5 @@ var advice = regexp.MustCompile("^(" + strings.Join([]string{
 	"let `failed` lead", "let an operation lead", "let it change", "let the operation be run", "make an operation of its own",
 	"make the input optional", "move the (`set`|rule)", "name a", "put a ", "read it",
 	"require a guard (on|that)", "promise (it before|in)", "require it there", "say with", "set ", "the field that says", "use the same",
-	"weaken the", "widen them", "write `(key|set|startup|x is)", "write (input|the character|the value where)",
+	"a second step of", "weaken the", "widen them", "write `(key|set|startup|x is)", "write (input|the character|the value where)",
 }, "|") + ")")

@@ -95,6 +95,9 @@ func needsStore(p *Pass) {
 			x.report(p)
 		}
 	}
+	for _, u := range p.Machine.Uses {
+		storeNeed{pos: u.Pos, mark: u.Name, hint: "take it out of the file", text: "`uses`: records of two machines move in one transaction of a store"}.report(p)
+	}
 	for _, e := range p.Machine.AllEffects() {
 		for _, k := range e.More {
 			storeNeed{pos: k.Pos, mark: k.Name, hint: "take it out of the file", text: fmt.Sprintf("`%s` of the effect %s: %s",

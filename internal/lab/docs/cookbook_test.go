@@ -12,6 +12,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/lab/outside"
 	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
 	"github.com/fsmgen/fsmgen/internal/validate"
+	"github.com/fsmgen/fsmgen/spec"
 )
 
 // TestCookbook generates the machines of docs/cookbook.md and runs their generated tests, the handlers of
@@ -74,6 +75,9 @@ func TestCookbook(t *testing.T) {
 // binary holds all of them.
 func (p *page) recipe(module outside.Module, name, text string) string {
 	m, found := validate.Source(name+".yaml", []byte(text))
+	if m != nil {
+		found = append(found, spec.Link(m, func(file string) ([]byte, error) { return os.ReadFile(filepath.Join(p.dir, file)) })...)
+	}
 	if len(found) > 0 {
 		p.t.Fatalf("a machine has findings: %v\n%s", found, text)
 	}

@@ -1,7 +1,6 @@
 package cookbook
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -12,29 +11,25 @@ import (
 	"example.com/cookbook/delivery"
 	"example.com/cookbook/purchase"
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
 
 func TestFollow(t *testing.T) {
-	follow[*memstore.Tx](t, memstore.New())
-	follow[*sql.Tx](t, must(sqlite.Open(filepath.Join(t.TempDir(), "follow.db"))))
+	follow(t, memstore.New())
+	follow(t, must(sqlite.Open(filepath.Join(t.TempDir(), "follow.db"))))
 }
 
 // TestFollowOnPostgres runs where the caller of these tests names a database.
 func TestFollowOnPostgres(t *testing.T) {
 	if address := os.Getenv("COOKBOOK_POSTGRES"); address != "" {
-		follow[*sql.Tx](t, must(postgres.Open(t.Context(), address)))
+		follow(t, must(postgres.Open(t.Context(), address)))
 	}
 }
 
 // follow lets all deliveries of a purchase arrive at once, again and again.
-func follow[T any](t *testing.T, store interface {
-	fsm.Store
-	driver.Transactional[T]
-}) {
+func follow(t *testing.T, store fsm.Store) {
 	t.Helper()
 	ctx := t.Context()
 	t.Cleanup(func() { _ = store.Close() })
@@ -45,7 +40,7 @@ func follow[T any](t *testing.T, store interface {
 	}
 	back := &recall{}
 	purchases := must(purchase.Open(ctx, store, back))
-	deliveries := must(delivery.Open(ctx, store, counts[T]{store, purchases}))
+	deliveries := must(delivery.Open(ctx, store, purchases))
 	back.deliveries = deliveries
 	const rounds, each = 20, 3
 	for round := range rounds {
