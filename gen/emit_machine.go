@@ -105,7 +105,7 @@ func (s *store) open(f *jen.File) {
 		}
 		var with []jen.Code
 		for _, u := range s.m.Uses {
-			with = append(with, raw("fsm.Using").Call(raw("%s.%s()", useParam(u), validate.Ours(u.Machine)("machine", "Core"))))
+			with = append(with, raw("%s.%s().Used()", useParam(u), validate.Ours(u.Machine)("machine", "Core")))
 		}
 		args := []jen.Code{raw("ctx"), raw("store"), functions}
 		if sources != nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/internal/call"
 )
 
-// Using hands a machine the one that it uses: its steps make steps of that one's records, in
-// one transaction. Both are over one store. The generated Open does it.
-func Using[U any](m *Machine[U]) Option {
+// Used hands the machine to one that uses it, when that one is opened: its steps make steps of this
+// machine's records, in one transaction. Both are over one store. The generated Open does it.
+func (m *Machine[R]) Used() Option {
 	return func(o *options) {
 		if o.used == nil {
 			o.used = map[string]other{}

@@ -54,6 +54,9 @@ func TestMain(m *testing.M) {
 	if kind, late := strings.CutPrefix(args[0], "late-"); late {
 		run = func() error { return claimer(kind, args[1], args[2]) }
 	}
+	if kind, boxes := strings.CutPrefix(args[0], "boxes-"); boxes {
+		run = func() error { return sender(kind, args[1], args[2]) }
+	}
 	if err := run(); err != nil {
 		fmt.Println("error", err)
 		os.Exit(1)

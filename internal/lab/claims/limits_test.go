@@ -22,7 +22,7 @@ import (
 )
 
 // server opens a store of one program on a server's database.
-func server(t *testing.T, dsn string) *sqlstore.Store {
+func server(t testing.TB, dsn string) *sqlstore.Store {
 	t.Helper()
 	s, err := postgres.Open(t.Context(), dsn, postgres.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/fsmgen/fsmgen/internal/lab/claims/account"
 	"github.com/fsmgen/fsmgen/internal/lab/claims/transfer"
@@ -16,20 +15,6 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 )
-
-// deadlocks is how many transactions of a database the server has ended because they waited for each other.
-func deadlocks(t *testing.T, dsn string) (n int64) {
-	t.Helper()
-	db, err := sql.Open("pgx", dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if err := db.QueryRowContext(t.Context(), "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()").Scan(&n); err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
 
 // TestOneOrderOfLocks: transfers between two accounts in both directions make no deadlock on PostgreSQL, in calls on one and
 // on several. Where a program moves the same accounts in its own transactions, in two orders, the server sees one.
@@ -72,16 +57,9 @@ func TestOneOrderOfLocks(t *testing.T) {
 	if (first == nil) == (second == nil) || !errors.Is(errors.Join(first, second), fsm.ErrBusy) {
 		t.Errorf("of two transactions in two orders one must be told to begin again; got %v and %v", first, second)
 	}
-	// The sessions tell the server's statistics of it when they end, at the latest.
 	db.Close()
 	ours.Close()
-	for range 100 {
-		if deadlocks(t, dsn) > 0 {
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	if n := deadlocks(t, dsn); n != 1 {
+	if n := pgtest.Deadlocks(t, dsn); n != 1 {
 		t.Errorf("the server has seen %d deadlocks; want that of the two orders, and no other", n)
 	}
 }
@@ -104,7 +82,8 @@ func both(ctx context.Context, m *transfer.Machine, id string, random *rand.Rand
 }
 
 // inOwnOrder moves accounts in a transaction of its own: the first one, and when the other transaction has done so, the second.
-func inOwnOrder(ctx context.Context, db *sql.DB, store *sqlstore.Store, accounts *account.Machine, order []string,
+func inOwnOrder(
+	ctx context.Context, db *sql.DB, store *sqlstore.Store, accounts *account.Machine, order []string,
 	reached chan<- struct{}, met <-chan struct{},
 ) error {
 	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})

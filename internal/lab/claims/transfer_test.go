@@ -19,7 +19,7 @@ type bank struct {
 	transfers *transfer.Machine
 }
 
-func openBank(t *testing.T, store fsm.Store) bank {
+func openBank(t testing.TB, store fsm.Store) bank {
 	t.Helper()
 	ctx := t.Context()
 	if err := errors.Join(account.Migrate(ctx, store), transfer.Migrate(ctx, store)); err != nil {

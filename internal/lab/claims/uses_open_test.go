@@ -79,28 +79,28 @@ func TestOpenRefusesOthers(t *testing.T) {
 		want  string
 	}{
 		"nothing": {store, nil, "machine load, which was not handed in"},
-		"other":   {store, []fsm.Option{fsm.Using(opened(other, nil))}, "machine load is over another store"},
-		"lone":    {single, []fsm.Option{fsm.Using(opened(single, nil))}, "has no transaction of several machines"},
-		"renamed": {store, []fsm.Option{fsm.Using(opened(store, func(d *fsmimpl.Descriptor[load.Load]) {
+		"other":   {store, []fsm.Option{opened(other, nil).Used()}, "machine load is over another store"},
+		"lone":    {single, []fsm.Option{opened(single, nil).Used()}, "has no transaction of several machines"},
+		"renamed": {store, []fsm.Option{opened(store, func(d *fsmimpl.Descriptor[load.Load]) {
 			added(d, func(op *fsmimpl.Operation[load.Load]) { op.Name = "box_came" })
-		}))}, "box_added of machine load is not there"},
-		"caller's": {store, []fsm.Option{fsm.Using(opened(store, func(d *fsmimpl.Descriptor[load.Load]) {
+		}).Used()}, "box_added of machine load is not there"},
+		"caller's": {store, []fsm.Option{opened(store, func(d *fsmimpl.Descriptor[load.Load]) {
 			added(d, func(op *fsmimpl.Operation[load.Load]) { op.By = fsmimpl.ByCaller })
-		}))}, "is not the system's"},
-		"input gone": {store, []fsm.Option{fsm.Using(opened(store, func(d *fsmimpl.Descriptor[load.Load]) {
+		}).Used()}, "is not the system's"},
+		"input gone": {store, []fsm.Option{opened(store, func(d *fsmimpl.Descriptor[load.Load]) {
 			added(d, func(op *fsmimpl.Operation[load.Load]) { op.Takes = nil })
-		}))}, "takes no input weight"},
-		"input new": {store, []fsm.Option{fsm.Using(opened(store, func(d *fsmimpl.Descriptor[load.Load]) {
+		}).Used()}, "takes no input weight"},
+		"input new": {store, []fsm.Option{opened(store, func(d *fsmimpl.Descriptor[load.Load]) {
 			added(d, func(op *fsmimpl.Operation[load.Load]) {
 				op.Takes = append(op.Takes[:1:1], fsmimpl.Argument{Column: driver.Column{Name: "more"}})
 			})
-		}))}, "needs the input more"},
-		"input of another type": {store, []fsm.Option{fsm.Using(opened(store, func(d *fsmimpl.Descriptor[load.Load]) {
+		}).Used()}, "needs the input more"},
+		"input of another type": {store, []fsm.Option{opened(store, func(d *fsmimpl.Descriptor[load.Load]) {
 			added(d, func(op *fsmimpl.Operation[load.Load]) {
 				op.Takes = []fsmimpl.Argument{{Column: driver.Column{Name: "weight", Kind: driver.KindString}}}
 			})
-		}))}, "takes an input weight of another type"},
-		"right": {store, []fsm.Option{fsm.Using(opened(store, nil))}, ""},
+		}).Used()}, "takes an input weight of another type"},
+		"right": {store, []fsm.Option{opened(store, nil).Used()}, ""},
 	} {
 		err := boxes(tt.store, tt.opts...)
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {

@@ -97,7 +97,7 @@ func Open(ctx context.Context, store fsm.Store, load *load.Machine, opts ...fsm.
 	if load == nil {
 		return nil, errors.New("open box: the machine load was not handed in")
 	}
-	return openWith(ctx, store, nil, append([]fsm.Option{fsm.Using(load.Core())}, opts...)...)
+	return openWith(ctx, store, nil, append([]fsm.Option{load.Core().Used()}, opts...)...)
 }
 
 // openWith opens the machine with the functions of its effects.

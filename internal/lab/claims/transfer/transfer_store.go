@@ -84,7 +84,7 @@ func Open(ctx context.Context, store fsm.Store, account *account.Machine, opts .
 	if account == nil {
 		return nil, errors.New("open transfer: the machine account was not handed in")
 	}
-	return openWith(ctx, store, nil, append([]fsm.Option{fsm.Using(account.Core())}, opts...)...)
+	return openWith(ctx, store, nil, append([]fsm.Option{account.Core().Used()}, opts...)...)
 }
 
 // openWith opens the machine with the functions of its effects.
