@@ -24,6 +24,7 @@ var rules = map[string]struct {
 	"runtime":                       {own: []string{"runtime/driver", "runtime/fsmimpl", "runtime/internal"}},
 	"runtime/driver":                {own: []string{"runtime/internal/inside"}},
 	"runtime/fsmimpl":               {own: []string{"runtime/driver"}},
+	"runtime/adopt":                 {own: []string{"runtime", "runtime/driver", "runtime/fsmimpl", "runtime/internal/inspect"}},
 	"runtime/audit":                 {own: []string{"runtime", "runtime/driver", "runtime/fsmimpl", "runtime/internal/call", "runtime/internal/inspect"}},
 	"runtime/console":               {own: []string{"runtime", "runtime/audit", "runtime/console/run", "runtime/driver", "runtime/fsmimpl", "runtime/newest"}},
 	"runtime/console/internal/slip": {own: []string{"runtime", "runtime/driver", "runtime/fsmimpl"}},
