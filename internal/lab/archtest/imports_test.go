@@ -54,6 +54,7 @@ var rules = map[string]struct {
 	"internal/prove":                {own: []string{"spec", "internal/omega"}},
 	"internal/diff":                 {own: []string{"spec"}},
 	"internal/replay":               {own: []string{"spec", "gen", "internal/interp", "internal/live", "runtime", "runtime/audit", "runtime/driver", "runtime/fsmimpl"}},
+	"internal/mapped":               {own: []string{"spec", "gen", "internal/interp", "internal/live", "runtime/driver"}},
 	"internal/mdpage":               {own: []string{"spec", "gen"}},
 	"internal/live":                 {own: []string{"spec", "gen", "internal/interp", "runtime", "runtime/audit", "runtime/driver", "runtime/fsmimpl", "runtime/newest"}},
 	"internal/live/sqldb": {own: []string{"spec", "gen/chart", "internal/live", "runtime", "runtime/audit", "runtime/driver", "runtime/evolve", "runtime/fsmimpl", "runtime/sqlite", "runtime/postgres", "runtime/sqlstore"},
