@@ -95,7 +95,9 @@ func quoted(name string) string {
 }
 
 // column writes the name of a column of a table.
-func column(table, name string) string { return table + `."` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+func column(table, name string) string {
+	return table + `."` + strings.ReplaceAll(name, `"`, `""`) + `"`
+}
 
 // selected are the columns of a record: id, state, then those of the fields.
 func (p *Mapping) selected() string {

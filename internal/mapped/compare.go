@@ -19,7 +19,7 @@ const page = 256
 
 // Compare holds the records of the table to those that the machine has under the same ids, while programs
 // write both. What differs is looked at twice again, a short while later: only what still differs is told. Fields
-// that the mapping does not name, and updated_at, are not compared. It adds to the result of Audit.
+// that the mapping does not name or makes constant, and the built-in times, are not compared. It adds to the result of Audit.
 func Compare(ctx context.Context, db *sql.DB, m *live.DB, p *Mapping, o Options, r *Result) error {
 	c := &comparison{db: db, m: m, p: p, o: o, t: newTally(o.First)}
 	if c.o.Now.IsZero() {
@@ -209,7 +209,7 @@ func (c *comparison) differences(r *read, have interp.Record, there bool) (list 
 	}
 	for i := range c.p.Fields {
 		f := c.p.Fields[i].Field
-		if f.Builtin || slices.Contains(r.unread, f) {
+		if f.Builtin || c.p.Fields[i].Name == "" || slices.Contains(r.unread, f) {
 			continue
 		}
 		if old, own := r.rec.Value(c.p.Machine, f), have.Value(c.p.Machine, f); old != own {

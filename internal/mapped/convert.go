@@ -156,7 +156,6 @@ func instant(raw any, zoned bool, zone *time.Location, unix time.Duration) (inte
 	case isTime: // its clock is right, and its zone a guess of the driver
 		at = time.Date(at.Year(), at.Month(), at.Day(), at.Hour(), at.Minute(), at.Second(), at.Nanosecond(), zone)
 	case unix != 0 && err == nil:
-		at = time.Unix(0, 0)
 		switch unix {
 		case time.Second:
 			at = time.Unix(n, 0)
