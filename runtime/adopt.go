@@ -3,6 +3,7 @@ package fsm
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -226,25 +227,26 @@ func (m *Machine[R]) deadline(op *fsmimpl.Operation[R], t fsmimpl.Trigger, row *
 // The hold is one of this Machine. It stands in no log and no table, so each process that sweeps needs it, and a
 // new start forgets it: call it after Open and before the first sweep. Calls by people and programs are as before.
 func (m *Machine[R]) HoldDeadlines(before time.Time, operations ...string) error {
-	next := map[string]time.Time{}
-	if old := m.held.Load(); old != nil {
-		for name, at := range *old {
-			next[name] = at
-		}
-	}
 	for _, name := range operations {
 		op := m.byName[name]
 		if op == nil || !slices.ContainsFunc(op.Triggers, func(t fsmimpl.Trigger) bool { return !t.Startup }) {
 			return fmt.Errorf("%s: HoldDeadlines names %q, which is no operation with a deadline", m.schema.Machine, name)
 		}
 	}
-	for _, op := range m.d.Operations {
-		if len(operations) == 0 || slices.Contains(operations, op.Name) {
-			next[op.Name] = driver.Time(before)
+	for {
+		old, next := m.held.Load(), map[string]time.Time{}
+		if old != nil {
+			maps.Copy(next, *old)
+		}
+		for _, op := range m.d.Operations {
+			if len(operations) == 0 || slices.Contains(operations, op.Name) {
+				next[op.Name] = driver.Time(before)
+			}
+		}
+		if m.held.CompareAndSwap(old, &next) {
+			return nil
 		}
 	}
-	m.held.Store(&next)
-	return nil
 }
 
 // heldBefore returns the instant before which deadlines of an operation are held; zero: none is.

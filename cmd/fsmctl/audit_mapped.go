@@ -65,7 +65,9 @@ func readMapping(path string) (text []byte, err error) {
 }
 
 // mappedResult reads the table, and compares it where that is asked for.
-func (c *ctl) mappedResult(ctx context.Context, s *cli.Source, m *mapped.Mapping, f auditFlags) (r *mapped.Result, a sqldb.Address, err error) {
+func (c *ctl) mappedResult(
+	ctx context.Context, s *cli.Source, m *mapped.Mapping, f auditFlags,
+) (r *mapped.Result, a sqldb.Address, err error) {
 	db, a, err := sqldb.Reading(f.db)
 	if err != nil {
 		return nil, a, err
@@ -102,7 +104,8 @@ func (c *ctl) mappedText(s *cli.Source, m *mapped.Mapping, r *mapped.Result, a s
 		for _, p := range f.First {
 			first = append(first, strings.TrimSpace(p.ID+" "+bracketed(p.Value)))
 		}
-		c.Printf("%s %s: %s: %s [%s]\n", word, cli.Count(int(f.Count), "record"), cli.Plain(f.Sentence()), cli.Plain(strings.Join(first, ", ")), f.Check)
+		what, where := cli.Plain(f.Sentence()), cli.Plain(strings.Join(first, ", "))
+		c.Printf("%s %s: %s: %s [%s]\n", word, cli.Count(int(f.Count), "record"), what, where, f.Check)
 	}
 	if c.Quiet {
 		return
@@ -157,7 +160,8 @@ type mappedPlace struct {
 func (c *ctl) mappedJSON(s *cli.Source, m *mapped.Mapping, r *mapped.Result) {
 	out := mappedReport{
 		Machine: s.Machine.Name, Version: s.Machine.Version, Hash: s.Machine.Hash, Table: m.Table,
-		Records: r.Records, Moves: r.Moves, Compared: r.Compared, Findings: []mappedFinding{}, Errors: r.Errors, Warnings: r.Warnings,
+		Records: r.Records, Moves: r.Moves, Compared: r.Compared,
+		Findings: []mappedFinding{}, Errors: r.Errors, Warnings: r.Warnings,
 	}
 	for _, f := range r.Findings {
 		next := mappedFinding{Check: f.Check, Severity: "error", Rule: f.Rule, Count: f.Count}

@@ -284,7 +284,8 @@ func (a *audit) due(rec interp.Record, say func(check, rule string, must bool, v
 		if !interp.Due(a.p.Machine, op, rec, a.o.Now) {
 			continue
 		}
-		d, refused := interp.Decide(a.p.Machine, rec, interp.Call{Op: op, ID: rec.ID, Fired: true, Actor: "system", Reason: "due", At: a.o.Now}, interp.Others{})
+		c := interp.Call{Op: op, ID: rec.ID, Fired: true, Actor: "system", Reason: "due", At: a.o.Now}
+		d, refused := interp.Decide(a.p.Machine, rec, c, interp.Others{})
 		if refused != nil {
 			continue
 		}

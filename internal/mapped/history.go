@@ -111,7 +111,8 @@ func (a *audit) step(p *path, s *scanner, can map[[2]*spec.State]bool) {
 	case created:
 		say(CheckHistory, "the record is made twice", told)
 	case p.at != from:
-		say(CheckHistory, "a move begins elsewhere than the one before it ended", fmt.Sprintf("%s, then %s -> %s %s", name(p.at), name(from), shownState(to, s.raw[4]), told))
+		say(CheckHistory, "a move begins elsewhere than the one before it ended",
+			fmt.Sprintf("%s, then %s -> %s %s", name(p.at), name(from), shownState(to, s.raw[4]), told))
 	}
 	p.at, p.lost = to, !toKnown
 }
@@ -145,7 +146,8 @@ func shownState(s *spec.State, raw any) string {
 // arrived looks where the history of a record ended.
 func (a *audit) arrived(p *path) {
 	if p.there && p.state != nil && !p.lost && p.at != p.state {
-		a.t.add(CheckHistory, "the history ends elsewhere than its record", true, p.id, "it ends in "+name(p.at)+", the record is "+p.state.Name)
+		a.t.add(CheckHistory, "the history ends elsewhere than its record", true, p.id,
+			"it ends in "+name(p.at)+", the record is "+p.state.Name)
 	}
 }
 
@@ -160,8 +162,8 @@ func (a *audit) without(ctx context.Context) (err error) {
 	}
 	// Neither database reads the history once for each record, with an index or without.
 	list, err := a.tx.QueryContext(ctx, "SELECT "+column("t", a.p.ID)+", "+column("t", a.p.State.Name)+" FROM "+quoted(a.p.Table)+
-		" AS t LEFT JOIN (SELECT DISTINCT "+column("x", h.ID)+` AS "moved" FROM `+quoted(h.Table)+` AS x) AS h ON h."moved" = `+column("t", a.p.ID)+
-		` WHERE h."moved" IS NULL ORDER BY `+column("t", a.p.ID))
+		" AS t LEFT JOIN (SELECT DISTINCT "+column("x", h.ID)+` AS "moved" FROM `+quoted(h.Table)+` AS x) AS h`+
+		` ON h."moved" = `+column("t", a.p.ID)+` WHERE h."moved" IS NULL ORDER BY `+column("t", a.p.ID))
 	if err != nil {
 		return err
 	}

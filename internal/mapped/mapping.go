@@ -167,6 +167,9 @@ func (r *reader) fields(p *Mapping, t *spec.Tree) {
 	})
 }
 
+// units are what a number counts since 1970.
+var units = map[string]time.Duration{"seconds": time.Second, "milliseconds": time.Millisecond, "microseconds": time.Microsecond}
+
 func (r *reader) column(c *Column, name string, t *spec.Tree) {
 	if t.Kind == "text" {
 		c.Name = r.text(t, "the column of "+name)
@@ -190,8 +193,7 @@ func (r *reader) column(c *Column, name string, t *spec.Tree) {
 		case "zone":
 			c.Zone = r.zone(v)
 		case "unix":
-			c.Unix = map[string]time.Duration{"seconds": time.Second, "milliseconds": time.Millisecond, "microseconds": time.Microsecond}[v.Text]
-			if c.Unix == 0 {
+			if c.Unix = units[v.Text]; c.Unix == 0 {
 				r.say(v, "`unix` is %q; expected seconds, milliseconds or microseconds", v.Text)
 			}
 		case "in":
@@ -209,7 +211,8 @@ func (r *reader) column(c *Column, name string, t *spec.Tree) {
 		r.say(t, "the field %s needs a `column` or a `constant`, and one of them", name)
 	}
 	timed := c.Field != nil && c.Field.Type.Kind == spec.KindTime
-	numbered := c.Field != nil && (c.Field.Type.Kind == spec.KindInt || c.Field.Type.Kind == spec.KindCounter || c.Field.Type.Kind == spec.KindDuration)
+	numbers := []spec.Kind{spec.KindInt, spec.KindCounter, spec.KindDuration}
+	numbered := c.Field != nil && slices.Contains(numbers, c.Field.Type.Kind)
 	switch {
 	case !timed && (c.Zone != nil || c.Unix != 0):
 		r.say(t, "%s is no time, so it has no `zone` and no `unix`", name)
@@ -248,12 +251,13 @@ func (r *reader) zone(v *spec.Tree) *time.Location {
 
 func (r *reader) history(p *Mapping, t *spec.Tree) {
 	h := &History{}
+	into := map[string]*string{"table": &h.Table, "id": &h.ID, "from": &h.From, "to": &h.To, "at": &h.At, "actor": &h.Actor, "order": &h.Order}
 	r.keys(t, "`history`", []string{"table", "id", "from", "to", "at", "actor", "order", "zone"}, func(key string, v *spec.Tree) {
 		if key == "zone" {
 			h.Zone = r.zone(v)
 			return
 		}
-		*map[string]*string{"table": &h.Table, "id": &h.ID, "from": &h.From, "to": &h.To, "at": &h.At, "actor": &h.Actor, "order": &h.Order}[key] = r.text(v, "`"+key+"` of the history")
+		*into[key] = r.text(v, "`"+key+"` of the history")
 	})
 	if len(r.wrong) == 0 && (h.Table == "" || h.ID == "" || h.From == "" || h.To == "" || h.At == "") {
 		r.say(t, "the history needs `table`, `id`, `from`, `to` and `at`; `actor`, `order` and `zone` may be there")

@@ -43,8 +43,8 @@ func open(t *testing.T, store fsm.Store) *parcels {
 		t.Fatal(err)
 	}
 	none := func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error { return nil }
-	m, err := fsm.NewMachine(t.Context(), store, storetest.Descriptor(s),
-		map[string]fsmimpl.EffectFunc[storetest.Parcel]{"charge": none, "carry": none, "notify": none}, fsm.WithClock(func() time.Time { return start }))
+	effects := map[string]fsmimpl.EffectFunc[storetest.Parcel]{"charge": none, "carry": none, "notify": none}
+	m, err := fsm.NewMachine(t.Context(), store, storetest.Descriptor(s), effects, fsm.WithClock(func() time.Time { return start }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,8 +247,11 @@ func TestImportMeetsAWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := adopt.Import(t.Context(), m, list, adopt.Options{})
-	if err != nil || r.Fit != 8 || r.Odd != 1 || r.Rules[0].First[0].ID != "p4" || !errors.Is(r.Rules[0].First[0].Err, storetest.ErrSlotTaken) {
-		t.Error(r, err)
+	if err != nil || r.Fit != 8 || r.Odd != 1 {
+		t.Fatal(r, err)
+	}
+	if first := r.Rules[0].First[0]; first.ID != "p4" || !errors.Is(first.Err, storetest.ErrSlotTaken) {
+		t.Error(r)
 	}
 	broken := errors.New("the table went away")
 	r, err = adopt.Try(t.Context(), m, func(yield func(adopt.Item[storetest.Parcel], error) bool) {

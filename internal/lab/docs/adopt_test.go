@@ -275,10 +275,14 @@ func (s *seed) history(id int, steps []string, at time.Time, odd int) {
 }
 
 func (s *seed) step(id int, from, to string, at time.Time) {
-	s.moves = append(s.moves, fmt.Sprintf("(%d, %s, %s, '%s', '%s')", id, from, to, at.Format(time.DateTime), []string{"web", "sql", "bob"}[s.rnd.Intn(3)]))
+	who := []string{"web", "sql", "bob"}[s.rnd.Intn(3)]
+	s.moves = append(s.moves, fmt.Sprintf("(%d, %s, %s, '%s', '%s')", id, from, to, at.Format(time.DateTime), who))
 }
 
 // stateOf is the state of a word in quotes.
 func stateOf(word string) string {
-	return map[string]string{"NEW": "placed", "PAID": "paid", "PACKED": "packed", "SHIPPED": "shipped", "DONE": "delivered", "CANCELLED": "cancelled"}[strings.Trim(word, "'")]
+	states := map[string]string{
+		"NEW": "placed", "PAID": "paid", "PACKED": "packed", "SHIPPED": "shipped", "DONE": "delivered", "CANCELLED": "cancelled",
+	}
+	return states[strings.Trim(word, "'")]
 }
