@@ -16,7 +16,8 @@ import (
 // holds for a record of that state (types, presence, invariants, unique rules), and
 // refuses with ErrInvalidInput, ErrInvariant or ErrNotUnique. It asks no guard, asks for no
 // effect and takes no step: what an operation would have done has been done elsewhere. From then
-// on the record is one like any other, also for sweepers and workers.
+// on the record is one like any other, also for sweepers and workers; HoldDeadlines keeps a sweep
+// from deadlines that are long past. Package adopt imports many records, and says beforehand which fit.
 //
 // The revision of rec does not matter: the record begins at 1. Zero times become that of the
 // call; an empty ID is made. Within one request id an Import that is made again is a replay.

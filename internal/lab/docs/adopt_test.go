@@ -62,9 +62,6 @@ var unsafe = regexp.MustCompile(`(?m)^.*WARN the PostgreSQL server may lose .*\n
 
 func adopts(t *testing.T, module outside.Module, driver, address string) {
 	p := &page{t: t, dir: t.TempDir()}
-	if err := os.Link(filepath.Join(module.Dir, "shop"), filepath.Join(p.dir, "shop")); err != nil {
-		p.write("shop", read(t, filepath.Join(module.Dir, "shop")))
-	}
 	at := address
 	if driver == "sqlite" {
 		at = "file:" + strings.ReplaceAll(filepath.Join(p.dir, address), " ", "%20") + "?_pragma=busy_timeout(10000)"
@@ -83,7 +80,7 @@ func adopts(t *testing.T, module outside.Module, driver, address string) {
 	planted := plant(exec, driver)
 	sh := func(body string) *string {
 		cmd := p.command(body)
-		cmd.Env = append(cmd.Env, "DB="+address, "PATH="+p.dir+string(os.PathListSeparator)+pathOf(cmd.Env))
+		cmd.Env = append(cmd.Env, "DB="+address, "PATH="+module.Dir+string(os.PathListSeparator)+pathOf(cmd.Env))
 		out, err := cmd.CombinedOutput()
 		text := unsafe.ReplaceAllString(string(out), "")
 		if code := cmd.ProcessState.ExitCode(); err != nil && (code != 1 || !strings.Contains(body, "fsmctl audit")) {
