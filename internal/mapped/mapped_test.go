@@ -138,7 +138,7 @@ func TestPlacesInPasses(t *testing.T) {
 	for i, places := range []int{0, 300, 50, 1} {
 		got := audit(t, db, p, mapped.Options{Places: places, First: 60})
 		if i == 0 {
-			const want = `50 unique the unique rule one_text gives one place to one record: 150 text "t0", as 0;`
+			const want = `50 unique the place of the unique rule one_text is taken: 150 text "t0", as 0;`
 			if len(got) != 1 || !strings.HasPrefix(got[0], want) {
 				t.Fatal(got)
 			}

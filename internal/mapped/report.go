@@ -40,7 +40,7 @@ func (f *Finding) Sentence() string {
 	case CheckRule:
 		return strconv.Quote(f.Rule) + " does not hold"
 	case CheckUnique:
-		return "the unique rule " + f.Rule + " gives one place to one record"
+		return "the place of the unique rule " + f.Rule + " is taken"
 	}
 	return f.Rule
 }
