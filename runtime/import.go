@@ -16,27 +16,37 @@ import (
 // holds for a record of that state (types, presence, invariants, unique rules), and
 // refuses with ErrInvalidInput, ErrInvariant or ErrNotUnique. It asks no guard, asks for no
 // effect and takes no step: what an operation would have done has been done elsewhere. From then
-// on the record is one like any other, also for sweepers and workers.
+// on the record is one like any other, also for sweepers and workers; HoldDeadlines keeps a sweep
+// from deadlines that are long past. Package adopt imports many records, and says beforehand which fit.
 //
 // The revision of rec does not matter: the record begins at 1. Zero times become that of the
 // call; an empty ID is made. Within one request id an Import that is made again is a replay.
 // Import can be part of Batch, which imports many rows in one transaction.
 func (m *Machine[R]) Import(ctx context.Context, rec R, c Call) (Outcome[R], error) {
+	call, _ := m.importing(rec, fsmimpl.Caller(c))
+	return m.Create(ctx, call)
+}
+
+// importing makes the call that imports a record, and returns the row that it brings.
+func (m *Machine[R]) importing(rec R, c fsmimpl.Caller) (fsmimpl.Call[R], driver.Row) {
 	row := m.d.Encode(&rec)
 	op := &fsmimpl.Operation[R]{
 		Name: driver.OpImport, Stored: driver.OpImport, Event: driver.OpImport,
 		By: fsmimpl.ByOperator, Creates: true, NeedActor: true,
 	}
-	return m.Create(ctx, fsmimpl.Call[R]{
-		Operation: op, Caller: fsmimpl.Caller(c), ID: row.ID, Inputs: m.asInputs(&row),
+	return fsmimpl.Call[R]{
+		Operation: op, Caller: c, ID: row.ID, Inputs: m.asInputs(&row),
 		Decide: func(r *R, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made := row
 			made.ID, made.Rev = id, 1
-			var err error
-			*r, err = m.imported(op, &made, now)
-			return fsmimpl.Step{To: made.State}, err
+			rec, broken := m.imported(op, &made, now)
+			if len(broken) > 0 {
+				return fsmimpl.Step{}, broken[0]
+			}
+			*r = rec
+			return fsmimpl.Step{To: made.State}, nil
 		},
-	})
+	}, row
 }
 
 // asInputs returns what an import brings, so that its fingerprint covers it.
@@ -53,17 +63,16 @@ func (m *Machine[R]) asInputs(row *driver.Row) []driver.Input {
 	return list
 }
 
-// imported makes the record of a row that comes from elsewhere, and refuses one that no
-// operation could have left in its state.
-func (m *Machine[R]) imported(op *fsmimpl.Operation[R], row *driver.Row, now time.Time) (R, error) {
-	var none R
-	invalid := func(name, format string, args ...any) (R, error) {
+// imported makes the record of a row that comes from elsewhere. For one that no operation
+// could have left in its state, it returns each value that cannot be, or else what the record breaks.
+func (m *Machine[R]) imported(op *fsmimpl.Operation[R], row *driver.Row, now time.Time) (rec R, wrong []*Refusal) {
+	invalid := func(name, format string, args ...any) {
 		r := m.refusal(ErrInvalidInput, op, row.ID, "")
 		r.Name, r.Message = name, fmt.Sprintf(format, args...)
-		return none, r
+		wrong = append(wrong, r)
 	}
 	if !m.schema.Knows(row.State) {
-		return invalid("state", "the machine has no state %q", row.State)
+		invalid("state", "the machine has no state %q", row.State)
 	}
 	for _, at := range []*time.Time{&row.CreatedAt, &row.UpdatedAt} {
 		if at.IsZero() {
@@ -73,11 +82,11 @@ func (m *Machine[R]) imported(op *fsmimpl.Operation[R], row *driver.Row, now tim
 	}
 	switch {
 	case !fsmimpl.InYears(row.CreatedAt):
-		return invalid("created_at", "%v is outside the years 1 to 9999", row.CreatedAt)
+		invalid("created_at", "%v is outside the years 1 to 9999", row.CreatedAt)
 	case row.UpdatedAt.Before(row.CreatedAt):
-		return invalid("updated_at", "%v is before created_at, %v", row.UpdatedAt, row.CreatedAt)
+		invalid("updated_at", "%v is before created_at, %v", row.UpdatedAt, row.CreatedAt)
 	case row.UpdatedAt.After(now):
-		return invalid("updated_at", "%v is after the time of the import, %v", row.UpdatedAt, now)
+		invalid("updated_at", "%v is after the time of the import, %v", row.UpdatedAt, now)
 	}
 	values := make([]any, len(row.Values))
 	for i, v := range row.Values {
@@ -86,21 +95,23 @@ func (m *Machine[R]) imported(op *fsmimpl.Operation[R], row *driver.Row, now tim
 			v = driver.Time(t)
 		}
 		if err := check(c, v); err != nil {
-			return invalid(c.Name, "%v", err)
+			invalid(c.Name, "%v", err)
 		}
 		values[i] = v
 	}
 	row.Values = values
+	if len(wrong) > 0 {
+		return rec, wrong
+	}
 	rec, err := m.d.Decode(*row)
 	if err != nil {
-		return invalid("", "%v", err)
-	}
-	if broken := m.broken(&rec); broken != nil {
+		invalid("", "%v", err)
+	} else if broken := m.broken(&rec); broken != nil {
 		r := m.refusal(ErrInvariant, op, row.ID, row.State)
 		r.Name = strings.Join(broken, ", ")
-		return none, r
+		wrong = append(wrong, r)
 	}
-	return rec, nil
+	return rec, wrong
 }
 
 // check looks at a value as the inputs of operations are looked at.

@@ -39,6 +39,7 @@ type Machine[R any] struct {
 	rounds   resting[R]                            // of Deliver
 	ends     refusedEnds                           // deliveries that gave up and stay
 	swept    atomic.Pointer[time.Time]             // when a sweep last came to its end
+	held     atomic.Pointer[map[string]time.Time]  // by operation: what was due before is left alone; see HoldDeadlines
 
 	health     *inspect.State
 	skew       *skew // nil: the program has a time of its own
@@ -290,7 +291,7 @@ func (m *Machine[R]) Engine() *inspect.Engine[R] {
 		Schema: m.schema, Descriptor: m.d, ByStored: m.byStored, Store: m.store, Table: m.table,
 		Now: m.now, Outbox: m.outbox(), Health: m.health, Quarantine: m.quarantine, Observe: m.observeAudit,
 		Compare: m.compare, Skew: m.ahead, Lag: m.lagged, Refused: m.refusedEnds,
-		Swept: m.sweptAt, Plus: m.plus,
+		Swept: m.sweptAt, Plus: m.plus, HeldBefore: m.heldBefore, TryImport: m.tryImport, Doubled: m.doubled, WouldSweep: m.wouldSweep,
 		Run: func(ctx context.Context, w inspect.Work) error {
 			u := m.unit(&fsmimpl.Operation[R]{Name: w.Name}, w.ID, w.RequestID)
 			u.try = func(tx driver.Tx, _ bool) error { return w.Try(tx) }

@@ -16,7 +16,7 @@ import (
 // deadline has come (now == deadline is past it; one of which a part is absent never comes) and
 // returns how many steps it took. It asks for what it does not do by itself:
 // call it regularly, from as many processes as you like; they converge, since
-// each step belongs to the revision that was read.
+// each step belongs to the revision that was read. It leaves alone what HoldDeadlines holds.
 //
 // A record that has moved on, that a guard or a rule of uniqueness holds back, or for which
 // a program has recorded the same call at this revision, is passed over: its time comes
@@ -126,6 +126,9 @@ func (h held[R]) Ref() driver.Ref { return h.ref }
 // it guesses would make it read all rows in the order of their ids.
 func (m *Machine[R]) due(ctx context.Context, op *fsmimpl.Operation[R], t fsmimpl.Trigger, now time.Time) iter.Seq2[driver.Row, error] {
 	q := driver.Query{States: op.From, Where: []driver.Cond{{Column: t.After, By: t.By, Op: driver.OpLe, Value: now.Add(-m.plus(op, t))}}}
+	if held := m.heldBefore(op); !held.IsZero() {
+		q.Where = append(q.Where, driver.Cond{Column: t.After, By: t.By, Op: driver.OpGe, Value: held.Add(-m.plus(op, t))})
+	}
 	if t.By == "" {
 		return inspect.Rows(ctx, m.table, q)
 	}

@@ -156,3 +156,30 @@ func TestFarByALength(t *testing.T) {
 		t.Error("the length was erased")
 	}
 }
+
+// A hold is compared with the deadline that a length makes, and names the operations that it holds.
+func TestHoldByALength(t *testing.T) {
+	t.Parallel()
+	m := lasting(t, fine, func(string) {}, fixed())
+	r := in("p1")
+	r.Weight = fsm.Some(int64(1000))
+	out := must(t)(m.Create(t.Context(), storetest.Register(meta(""), r)))
+	must(t)(m.Apply(t.Context(), out, storetest.Hold(meta(""), "a", start.Add(-4*time.Millisecond))))
+	due := start.Add(-3 * time.Millisecond)
+	for _, name := range []string{"hold", "nothing"} {
+		if err := m.HoldDeadlines(start, name); err == nil {
+			t.Errorf("%s has no deadline, and was held", name)
+		}
+	}
+	for _, c := range []struct {
+		before time.Time
+		want   int
+	}{{due.Add(time.Microsecond), 0}, {start.AddDate(1, 0, 0), 0}, {due, 1}, {time.Time{}, 0}} {
+		if err := m.HoldDeadlines(c.before, "release"); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := m.Sweep(t.Context()); n != c.want || err != nil {
+			t.Errorf("held before %v: swept %d, %v, want %d", c.before, n, err, c.want)
+		}
+	}
+}

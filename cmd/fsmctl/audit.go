@@ -22,12 +22,15 @@ type auditFlags struct {
 	asJSON        bool
 	repair, yes   bool
 	actor, reason string
+	mapping       string
+	compare       bool
+	first         int
 }
 
 func (c *ctl) auditCommand() *cobra.Command {
 	var f auditFlags
 	cmd := &cobra.Command{
-		Use:   "audit --db DATABASE SPEC",
+		Use:   "audit --db DATABASE [--mapping FILE] SPEC",
 		Short: "Check a database against its machine",
 		Long: `Audit reads every record of a machine and its whole log, and reports what is
 wrong: rows that break a rule or differ from their log, events that were altered
@@ -44,15 +47,36 @@ With --json it prints one object: machine, version and hash, findings (id, rev,
 n, check, severity, message), records, errors and warnings (how many), the
 probes that were not run, and error if the audit was interrupted.
 
+With --mapping it holds a table that no machine has written to the machine, and
+moves nothing: FILE says which column is which field, and which word is which
+state. It reports by rule: how many records break it, and the first of them. The
+history of the table is followed too, where FILE names it, and warnings say what the
+first sweep would do. With --compare it also compares the table with the machine's
+own records in the same database, for the time in which programs write both. The
+object of --json then has table, records, moves, compared, findings (check,
+severity, rule, count, first), errors and warnings (how often a rule is broken).
+
 The exit code is 1 when a MUST rule is broken, 2 when the database cannot be
 read.`,
 		Example: `  fsmctl audit --db jobs.db job.yaml
-  fsmctl audit --db "$DATABASE_URL" --json job.yaml`,
+  fsmctl audit --db "$DATABASE_URL" --json job.yaml
+  fsmctl audit --db "$DATABASE_URL" --mapping jobs.mapping.yaml job.yaml`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cli.SpecFiles,
-		RunE:              func(_ *cobra.Command, args []string) error { return c.audit(args[0], f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.mapping != "" {
+				return c.auditMapped(args[0], f)
+			}
+			if f.compare || cmd.Flags().Changed("first") {
+				return cli.Usagef("--compare and --first belong to --mapping FILE")
+			}
+			return c.audit(args[0], f)
+		},
 	}
 	databaseFlag(cmd, &f.db)
+	cmd.Flags().StringVar(&f.mapping, "mapping", "", "audit the table that this file maps to the machine")
+	cmd.Flags().BoolVar(&f.compare, "compare", false, "with --mapping: compare the table with the machine's records")
+	cmd.Flags().IntVar(&f.first, "first", 5, "with --mapping: how many records are named of each rule")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print findings as JSON")
 	c.QuietFlag(cmd)
 	return cmd

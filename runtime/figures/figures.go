@@ -31,6 +31,7 @@ type trigger struct {
 	operation string
 	from      []string
 	fsmimpl.Trigger
+	held func() time.Time // what was due before is left alone by the program; zero: nothing is
 }
 
 // Of returns the figures of a machine: m is the Machine of a generated package, or what [fsm.NewMachine] returned.
@@ -46,7 +47,7 @@ func Of[R any](m interface{ Core() *fsm.Machine[R] }) *Machine {
 		for _, t := range op.Triggers {
 			if !t.Startup {
 				t.Plus = e.Plus(op, t)
-				f.triggers = append(f.triggers, trigger{op.Name, op.From, t})
+				f.triggers = append(f.triggers, trigger{op.Name, op.From, t, func() time.Time { return e.HeldBefore(op) }})
 			}
 		}
 		for x := range op.Effects() {
@@ -199,6 +200,9 @@ func (q *questions) ask(of func(driver.Reader) error) bool {
 func (m *Machine) overdue(ask *questions, t *trigger, of *Trigger, at time.Time, most int64) {
 	q := driver.Query{
 		States: t.from, Where: []driver.Cond{{Column: t.After, By: t.By, Op: driver.OpLe, Value: driver.Time(at.Add(-t.Plus))}},
+	}
+	if held := t.held(); !held.IsZero() {
+		q.Where = append(q.Where, driver.Cond{Column: t.After, By: t.By, Op: driver.OpGe, Value: driver.Time(held.Add(-t.Plus))})
 	}
 	of.Known = ask.ask(func(r driver.Reader) (err error) {
 		of.Count, of.Over, err = bounded(r, q, most)

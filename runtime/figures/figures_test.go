@@ -165,6 +165,34 @@ func TestReadTrigger(t *testing.T) {
 	}
 }
 
+// What the program holds is not overdue.
+func TestReadHeld(t *testing.T) {
+	t.Parallel()
+	store := memstore.New()
+	depot(t, store)
+	later := start.AddDate(0, 0, 1)
+	none := func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error { return nil }
+	m, err := fsm.NewMachine(t.Context(), store, storetest.Descriptor(storetest.Schema()),
+		map[string]fsmimpl.EffectFunc[storetest.Parcel]{"charge": none, "carry": none, "notify": none},
+		fsm.WithClock(func() time.Time { return later }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := figures.Of(m)
+	for _, c := range []struct {
+		before time.Time
+		want   int64
+	}{{later, 0}, {start, 1}, {time.Time{}, 1}} {
+		if err := m.HoldDeadlines(c.before); err != nil {
+			t.Fatal(err)
+		}
+		got, err := f.Read(t.Context(), figures.Options{})
+		if err != nil || got.Triggers[0].Count != c.want {
+			t.Errorf("held before %v: %d are overdue, %v; want %d", c.before, got.Triggers[0].Count, err, c.want)
+		}
+	}
+}
+
 // An error of the store ends the questions. What took too long is left out.
 func TestReadWithoutAnswer(t *testing.T) {
 	t.Parallel()

@@ -55,9 +55,14 @@ var importTests = []test{
 		held.CreatedAt, held.Due = held.CreatedAt.Add(1), fsm.Some(instant.Add(time.Minute+1)) // finer than what is stored
 		out := d.must(d.Import(d.ctx, held, importer("i")))
 		d.same([]string{rowText(b.row("p2"))}, []string{rowText(Encode(&out.Record))})
-		for _, want := range []int{0, 1} {
+		due := instant.Add(time.Minute)
+		for i, before := range []time.Time{{}, due.Add(time.Microsecond), due} { // it is not due, it is held, it is not
+			if err := d.HoldDeadlines(before); err != nil {
+				d.Fatal(err)
+			}
+			want := i / 2
 			if n, err := d.Sweep(d.ctx); n != want || err != nil {
-				d.Errorf("swept %d, %v, want %d", n, err, want)
+				d.Errorf("%d: swept %d, %v, want %d", i, n, err, want)
 			}
 			d.tick(time.Hour)
 		}

@@ -32,6 +32,16 @@ func History(ctx context.Context, text, machine string) ([]chart.Traffic, error)
 	return ts, a.Clean(errors.Join(err, db.Close()))
 }
 
+// Reading opens the database at an address for reading alone, whatever it holds.
+func Reading(text string) (*sql.DB, Address, error) {
+	a, err := Parse(text)
+	if err != nil {
+		return nil, a, err
+	}
+	db, err := open(a)
+	return db, a, a.Clean(err)
+}
+
 func open(a Address) (*sql.DB, error) {
 	if a.Dialect == "sqlite" {
 		if err := CheckFile(a.Text); err != nil {

@@ -36,6 +36,14 @@ type Engine[R any] struct {
 	Swept func() time.Time
 	// Plus is how long after its field a trigger is due, unless another field says so.
 	Plus func(op *fsmimpl.Operation[R], t fsmimpl.Trigger) time.Duration
+	// HeldBefore is the instant before which deadlines of an operation are held; zero: none is.
+	HeldBefore func(op *fsmimpl.Operation[R]) time.Time
+	// TryImport looks at an import without making it. A nil reader says that nothing is stored yet.
+	TryImport func(r driver.Reader, rec R, c fsmimpl.Caller) (Tried, error)
+	// Doubled is the misfit of a record whose place of a unique rule another one holds.
+	Doubled func(u *driver.UniqueRule, row *driver.Row, holder string) Misfit
+	// WouldSweep lists the steps that a sweep would take with a row now.
+	WouldSweep func(row driver.Row) ([]Fires, error)
 	// Observe tells the machine's observer that an audit begins; what it returns tells
 	// how the audit ended.
 	Observe func(ctx context.Context) (context.Context, func(found map[string]int64, err error))

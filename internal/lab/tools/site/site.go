@@ -307,7 +307,7 @@ type item struct{ Title, Source string }
 // contents are the pages beside each page. Others are found by links and by the search.
 var contents = []group{
 	{"Learn", []item{{"fsmgen", "README.md"}, {"Playground", playgroundGuide}, {"Tutorial", "docs/tutorial.md"}, {"The language", "spec/GUIDE.md"},
-		{"Concepts", "docs/concepts.md"}, {"Cookbook", "docs/cookbook.md"},
+		{"Concepts", "docs/concepts.md"}, {"Cookbook", "docs/cookbook.md"}, {"Adopt", "docs/adopt.md"},
 		{"Examples", "examples/README.md"}, {"Compare", "docs/compare.md"}, {"Questions", "docs/faq.md"}}},
 	{"Run", []item{{"Operate", "docs/operate.md"}, {"Queries", "docs/queries.md"}, {"Troubleshooting", "docs/troubleshooting.md"}}},
 	{"Look up", []item{{"Commands and packages", "docs/reference.md"}, {"Stores", "docs/stores.md"}, {"Settings", "docs/settings.md"},
