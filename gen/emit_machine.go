@@ -2,7 +2,9 @@ package gen
 
 import (
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/dave/jennifer/jen"
 	"github.com/fsmgen/fsmgen/internal/validate"
@@ -66,7 +68,11 @@ func (s *store) open(f *jen.File) {
 		}
 	}
 	for _, u := range s.m.Uses {
-		f.ImportName(u.Package, u.Name)
+		if alias := useAlias(u); alias == path.Base(u.Package) {
+			f.ImportName(u.Package, alias)
+		} else {
+			f.ImportAlias(u.Package, alias)
+		}
 		params = append(params, jen.Id(useParam(u)).Op("*").Qual(u.Package, "Machine"))
 	}
 	if sources != nil {
@@ -148,14 +154,20 @@ func (s *store) opening(g *jen.Group, sources []*spec.Operation, functions *jen.
 	}), jen.Nil())
 }
 
+// takenWords are what the code of a package calls otherwise.
+var takenWords = strings.Fields("ctx store effects sources opts functions core err d step schema encode decode descriptor held handle move now " +
+	"fsm fsmimpl driver sqldriver errors slices context time strings iter cmp json sql embed fmt maps strconv")
+
 // useParam is the parameter of Open for a machine that is used.
 func useParam(u *spec.Use) string {
-	switch u.Name {
-	case "ctx", "store", "effects", "sources", "opts", "functions", "fsm", "fsmimpl", "driver", "errors", "slices", "context", "d", "core", "err":
+	if slices.Contains(takenWords, u.Name) {
 		return u.Name + "Machine"
 	}
 	return u.Name
 }
+
+// useAlias is the name of its package where it is imported.
+func useAlias(u *spec.Use) string { return strings.ToLower(useParam(u)) }
 
 func useNames(m *spec.Machine) (names []string) {
 	for _, u := range m.Uses {

@@ -14,6 +14,7 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
+	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 )
 
 // BenchmarkThreeRecords compares a transfer, which moves two accounts, with a program that makes the three steps in a
@@ -26,16 +27,23 @@ func BenchmarkThreeRecords(b *testing.B) {
 				fsm.Store
 				driver.Transactional[*sql.Tx]
 			}
-			name, address := "sqlite", filepath.Join(b.TempDir(), "bank.db")
-			if kind == "sqlite" {
-				s, err := sqlite.Open(address)
-				if err != nil {
-					b.Fatal(err)
-				}
-				store = s
+			address := filepath.Join(b.TempDir(), "bank.db")
+			db, err := sqlite.OpenDB(address)
+			if kind == "postgres" {
+				address = pgtest.DSN(b)
+				db, err = sql.Open("pgx", address)
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer db.Close()
+			if kind == "sqlite" { // it has one writer, so both share the database
+				store, err = sqlstore.New(db, sqlstore.SQLite())
 			} else {
-				name, address = "pgx", pgtest.DSN(b)
 				store = server(b, address)
+			}
+			if err != nil {
+				b.Fatal(err)
 			}
 			defer store.Close()
 			bank := openBank(b, store)
@@ -44,11 +52,6 @@ func BenchmarkThreeRecords(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			db, err := sql.Open(name, address)
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer db.Close()
 			var used, byHand time.Duration
 			for i := 0; b.Loop(); i++ {
 				in := transfer.BookInput{Payer: "a", Payee: "b", Amount: 1}
