@@ -93,3 +93,53 @@ func (c *tool) openLog(path string) (name string, in io.Reader, closing func(), 
 	}
 	return name, f, closing, nil
 }
+
+// mostShown is how many kinds of rows replay --changes prints.
+const mostShown = 20
+
+// replayChanges says how many rows of a log of status changes are moves of a machine.
+func (c *tool) replayChanges(path, specPath string, columns map[string]string, asJSON bool) error {
+	if path == "-" && specPath == "-" {
+		return cli.Usagef("the standard input is either the log or the specification; name a file for the other one")
+	}
+	s, err := c.Sound(specPath)
+	if err != nil {
+		return err
+	}
+	name, in, closing, err := c.openLog(path)
+	if err != nil {
+		return err
+	}
+	defer closing()
+	e, err := draft.Explain(s.Machine, in, draft.Options{File: name, Columns: columns})
+	if err != nil {
+		return placed(name, err)
+	}
+	if asJSON {
+		if e.Unexplained == nil {
+			e.Unexplained = []draft.Unexplained{}
+		}
+		err = c.PrintJSON(e)
+	} else {
+		c.printExplained(name, e)
+	}
+	if err == nil && e.Explained < e.Rows {
+		err = cli.ErrFindings
+	}
+	return err
+}
+
+func (c *tool) printExplained(name string, e *draft.Explained) {
+	for i, u := range e.Unexplained {
+		if i == mostShown {
+			c.Printf("%s: and %s; --json lists all\n", cli.Plain(name), cli.Count(len(e.Unexplained)-i, "more kind"))
+			break
+		}
+		c.Printf("%s:%d: error: %s: %s; %s like it [%s]\n", cli.Plain(name), u.Line, cli.Plain(u.ID), cli.Plain(u.Message), cli.Count(int(u.Count), "row"), u.Rule)
+	}
+	share := 100.0
+	if e.Rows > 0 {
+		share = 100 * float64(e.Explained) / float64(e.Rows)
+	}
+	c.Remarkf("%s: %d of %s of %s explained, %.2f %%\n", cli.Plain(name), e.Explained, cli.Count(int(e.Rows), "row"), cli.Count(int(e.Records), "record"), share)
+}

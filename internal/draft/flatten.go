@@ -131,7 +131,7 @@ func (f *flat) arrive(n *node) *leaf {
 		switch {
 		case n.kind == history || n.gone:
 			n = n.parent
-			if n.kind == parallel {
+			if n.kind == parallel && len(n.children) > 0 && f.of[n] == nil {
 				n = n.children[0]
 			}
 		case n.initial != nil && n.initial != n && n.initial.within(n) && n.initial.kind != history && !n.initial.gone:

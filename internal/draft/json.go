@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"sort"
+	"strings"
 )
 
 // value is a value of JSON that knows where it stands, with its members in order.
@@ -92,7 +93,11 @@ func parseJSON(src []byte) (*value, error) {
 	case errors.As(err, &placed):
 		return nil, err
 	case errors.As(err, &broken):
-		line, col = r.place(max(broken.Offset-1, 0))
+		at := max(broken.Offset-1, 0)
+		for at < int64(len(src))-1 && strings.IndexByte(" \t\r\n", src[at]) >= 0 {
+			at++
+		}
+		line, col = r.place(at)
 		return nil, fail(line, col, "this is no JSON: %s; expected the machine as JSON, such as Stately exports it", broken.Error())
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, fail(line, col, "the JSON ends too early; expected the machine as JSON, such as Stately exports it")

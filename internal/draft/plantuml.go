@@ -154,8 +154,8 @@ func (p *plantuml) startNote(line string, at int) error {
 // id makes an id of a name in quotes, and a state of a history.
 func (p *plantuml) id(text string, at int) string {
 	text = strings.Trim(text, `"`)
-	base, isHistory := strings.CutSuffix(strings.TrimSuffix(text, "*]")+"]", "[H]")
-	if text == "[*]" || !isHistory {
+	base, isHistory := strings.CutSuffix(strings.Replace(text, "[H*]", "[H]", 1), "[H]")
+	if !isHistory {
 		if named := p.quoted[text]; named != "" {
 			return named
 		}

@@ -17,7 +17,10 @@ type element struct {
 	line     int
 }
 
-// parseXML reads a text as elements.
+// scxmlSpace is the namespace of SCXML.
+const scxmlSpace = "http://www.w3.org/2005/07/scxml"
+
+// parseXML reads a text as elements, within one that holds them all.
 func parseXML(src []byte) (*element, error) {
 	dec := xml.NewDecoder(bytes.NewReader(src))
 	dec.Strict = true
@@ -33,7 +36,7 @@ func parseXML(src []byte) (*element, error) {
 			if len(top.children) == 0 {
 				return nil, fail(1, 1, "there is no element; expected <scxml>")
 			}
-			return top.children[0], nil
+			return top, nil
 		case errors.As(err, &broken):
 			return nil, fail(broken.Line, col, "this is no XML: %s; expected SCXML", broken.Msg)
 		case err != nil:
@@ -51,12 +54,16 @@ func parseXML(src []byte) (*element, error) {
 					e.attrs[a.Name.Local] = a.Value
 				}
 			}
-			now.children = append(now.children, e)
+			if t.Name.Space != "" && t.Name.Space != scxmlSpace && len(stack) > 1 {
+				top.text = t.Name.Space // what an editor keeps, such as its layout
+			} else {
+				now.children = append(now.children, e)
+			}
 			stack = append(stack, e)
 		case xml.EndElement:
 			stack = stack[:len(stack)-1]
 		case xml.CharData:
-			if len(now.text) < 4096 {
+			if len(stack) > 1 && len(now.text) < 4096 {
 				now.text += string(t)
 			}
 		}
@@ -82,7 +89,8 @@ func readSCXML(src []byte) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.name != "scxml" {
+	foreign := e.text
+	if e = e.children[0]; e.name != "scxml" {
 		return nil, fail(e.line, 1, "the element is <%s>; expected <scxml>", e.name)
 	}
 	x := &scxml{tree: &tree{name: e.attrs["name"]}, ids: map[string]*node{}, src: map[*node]*element{}, timers: map[string]timer{}}
@@ -91,6 +99,9 @@ func readSCXML(src []byte) (*tree, error) {
 	x.walk(x.root, x.initial)
 	x.walk(x.root, x.find)
 	x.walk(x.root, x.fill)
+	if foreign != "" {
+		x.lost(0, "the elements of %s, which hold what an editor draws", foreign)
+	}
 	return x.tree, nil
 }
 

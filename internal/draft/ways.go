@@ -227,7 +227,7 @@ func (p *plan) choose(o *operation, l *leaf) {
 			if !w.bare() {
 				continue
 			}
-			w.outcome = w.target.id
+			w.outcome = "to_" + w.target.id // no field has such a name
 			if w.target == l {
 				w.outcome = "stay_" + w.target.id
 			}

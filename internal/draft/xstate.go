@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/fsmgen/fsmgen/spec"
 )
 
 // xstate reads machines of XState, versions 4 and 5, as JSON.
@@ -109,9 +111,7 @@ func (x *xstate) fill(n *node) error {
 	n.entry = x.actions(v.get("entry"), v.get("onEntry"))
 	n.exit = x.actions(v.get("exit"), v.get("onExit"))
 	x.events(n, v.get("on"))
-	for _, key := range []string{"always"} {
-		x.transitions(n, v.get(key), move{when: always, said: "always"})
-	}
+	x.transitions(n, v.get("always"), move{when: always, said: "always"})
 	x.transitions(n, v.get("onDone"), move{when: done})
 	if delays := v.get("after"); delays != nil && delays.object {
 		for i, key := range delays.keys {
@@ -182,7 +182,7 @@ func (x *xstate) delayed(n *node, key string, v *value) {
 		m = move{when: always, said: "after 0"}
 	} else if err == nil {
 		m.delay = limited(ms / 1000)
-		m.said = m.delay.String()
+		m.said = spec.SpanText(m.delay.Microseconds())
 	}
 	x.transitions(n, v, m)
 }
