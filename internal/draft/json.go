@@ -93,7 +93,7 @@ func parseJSON(src []byte) (*value, error) {
 	case errors.As(err, &placed):
 		return nil, err
 	case errors.As(err, &broken):
-		at := max(broken.Offset-1, 0)
+		at := max(min(broken.Offset, int64(len(src))-1), 0)
 		for at < int64(len(src))-1 && strings.IndexByte(" \t\r\n", src[at]) >= 0 {
 			at++
 		}

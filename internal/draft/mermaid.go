@@ -65,7 +65,7 @@ func readMermaid(src []byte) (*tree, error) {
 			}
 		default:
 			if err := m.line(line, at); err != nil {
-				return nil, err
+				return nil, inLine(err, lines[i])
 			}
 		}
 	}

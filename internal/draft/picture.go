@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // picture is what the readers of Mermaid and PlantUML have in common: lines that
@@ -298,4 +299,12 @@ func (p *picture) put(m *move) {
 		}
 	}
 	n.moves = append(n.moves, m)
+}
+
+// inLine gives an error of a line the column at which the line begins.
+func inLine(err error, raw string) error {
+	if e, ok := err.(*Error); ok { //nolint:errorlint // fail made it
+		e.Col = 1 + utf8.RuneCountInString(raw[:len(raw)-len(strings.TrimLeft(raw, " \t"))])
+	}
+	return err
 }

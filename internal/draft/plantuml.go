@@ -35,8 +35,8 @@ func readPlantUML(src []byte) (*tree, error) {
 	first := 1
 	started := !strings.Contains(text, "@startuml")
 	comment := false
-	for i, line := range strings.Split(text, "\n") {
-		line = strings.TrimSpace(line)
+	for i, raw := range strings.Split(text, "\n") {
+		line := strings.TrimSpace(raw)
 		at := first + i
 		switch {
 		case comment || strings.HasPrefix(line, "/'"):
@@ -51,7 +51,7 @@ func readPlantUML(src []byte) (*tree, error) {
 		case line == "" || strings.HasPrefix(line, "'"):
 		default:
 			if err := p.line(line, at); err != nil {
-				return nil, err
+				return nil, inLine(err, raw)
 			}
 		}
 		if !started && p.seen > 0 {

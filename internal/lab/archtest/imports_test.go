@@ -52,6 +52,7 @@ var rules = map[string]struct {
 	"internal/omega":                {},
 	"internal/prove":                {own: []string{"spec", "internal/omega"}},
 	"internal/diff":                 {own: []string{"spec"}},
+	"internal/draft":                {own: []string{"spec", "internal/validate"}},
 	"internal/replay":               {own: []string{"spec", "gen", "internal/interp", "internal/live", "runtime", "runtime/audit", "runtime/driver", "runtime/fsmimpl"}},
 	"internal/mdpage":               {own: []string{"spec", "gen"}},
 	"internal/live":                 {own: []string{"spec", "gen", "internal/interp", "runtime", "runtime/audit", "runtime/driver", "runtime/fsmimpl", "runtime/newest"}},
