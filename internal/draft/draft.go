@@ -231,7 +231,7 @@ var less = [...]string{"", "the steps that follow the end of work are calls of t
 
 // rename gives the names that the rules refuse another try. It is false when there are none.
 func (r *renames) rename(found spec.Diagnostics, keepMachine bool) bool {
-	any := false
+	renamed := false
 	for _, d := range found {
 		if d.Code != "FSM017" && d.Code != "FSM018" {
 			continue
@@ -255,9 +255,9 @@ func (r *renames) rename(found spec.Diagnostics, keepMachine bool) bool {
 			}
 		}
 		r.by[what][name]++
-		any = true
+		renamed = true
 	}
-	return any
+	return renamed
 }
 
 // pairs counts the pairs of states between which a machine moves.

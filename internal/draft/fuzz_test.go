@@ -88,8 +88,8 @@ func randomChart(t *rapid.T) []randomState {
 }
 
 func asXState(list []randomState) []byte {
-	var make func(i int) map[string]any
-	make = func(i int) map[string]any {
+	var object func(i int) map[string]any
+	object = func(i int) map[string]any {
 		s := list[i]
 		o := map[string]any{}
 		if i > 0 {
@@ -97,7 +97,7 @@ func asXState(list []randomState) []byte {
 		}
 		states := map[string]any{}
 		for _, k := range s.kids {
-			states[fmt.Sprintf("%s", list[k].name)] = make(k)
+			states[list[k].name] = object(k)
 		}
 		if len(states) > 0 {
 			o["states"] = states
@@ -138,7 +138,7 @@ func asXState(list []randomState) []byte {
 		o["on"], o["after"], o["always"], o["invoke"] = on, after, always, invoke
 		return o
 	}
-	src, err := json.MarshalIndent(make(0), "", " ")
+	src, err := json.MarshalIndent(object(0), "", " ")
 	if err != nil {
 		panic(err)
 	}
@@ -296,6 +296,7 @@ func FuzzFrom(f *testing.F) {
 		f.Add(s, uint8(0))
 	}
 	f.Fuzz(func(t *testing.T, src string, format uint8) {
+
 		o := Options{File: "m", Format: Formats[int(format)%len(Formats)]}
 		if d, err := From(strings.NewReader(src), o); err == nil {
 			if _, found := validate.Source("x.yaml", d.Text); found.HasErrors() {

@@ -247,7 +247,7 @@ func TestBroken(t *testing.T) {
 		{"m.jsonl", "{\"id\":1,\"to\":\"a\"}\nno", "the line is no JSON object", 2, 1},
 	} {
 		_, err := From(strings.NewReader(c.src), Options{File: c.file})
-		e, ok := err.(*Error) //nolint:errorlint // the type itself is promised
+		e, ok := err.(*Error)
 		if !ok || !strings.Contains(e.Message, c.want) || c.line > 0 && e.Line != c.line || c.col > 0 && e.Col != c.col {
 			t.Errorf("%s: %#v, expected %d:%d %s", c.src, err, c.line, c.col, c.want)
 		}

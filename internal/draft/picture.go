@@ -19,6 +19,7 @@ type picture struct {
 	arrows []arrow
 	titles map[*node]string
 	seen   int // lines that say something
+	ways   int // from state to state through points
 }
 
 // arrow is one line of a picture.
@@ -263,7 +264,7 @@ func (p *picture) follow(a arrow, out map[*node][]arrow, before *move, depth int
 			m.guard = c
 		}
 	}
-	if a.to.kind == choice && depth < 10 {
+	if p.ways++; a.to.kind == choice && depth < 10 && p.ways < maxMoves {
 		next := out[a.to]
 		if len(next) == 0 {
 			p.lost(a.line, "an arrow to the point %s, from which nothing leads on", a.to.name)

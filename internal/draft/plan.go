@@ -77,7 +77,7 @@ type way struct {
 	remarks []string
 }
 
-func (w *way) bare() bool { return w.test == nil && w.outcome == "" }
+func (y *way) bare() bool { return y.test == nil && y.outcome == "" }
 
 // key tells the operation of a move.
 func (p *plan) key(l *leaf, m *move) (key, name, first string) {

@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +16,6 @@ type xstate struct {
 	ids   map[string]*node
 	src   map[*node]*value
 	paths map[*node]string
-	fresh *node // the state "(new)" of our own export, which makes records
 }
 
 func readXState(src []byte) (*tree, error) {
@@ -74,7 +74,9 @@ func (x *xstate) declare(n *node, v *value, path string, depth int) {
 	if initial := v.get("initial"); initial != nil {
 		name := initial.text
 		if initial.object {
-			name = initial.word("target")
+			if list := initial.get("target").list(); len(list) > 0 {
+				name = list[0].text
+			}
 		}
 		if n.initial = x.target(n, name, true); n.initial == nil && name != "" {
 			x.lost(initial.line, "the initial state %s, which is not there", name)
@@ -160,8 +162,14 @@ func (x *xstate) events(n *node, on *value) {
 	}
 }
 
+// lateEvent is how XState names the end of a delay.
+var lateEvent = regexp.MustCompile(`^xstate\.after[.(](\d+)`)
+
 func (x *xstate) event(n *node, event string, v *value) {
+	late := lateEvent.FindStringSubmatch(event)
 	switch {
+	case late != nil: // a machine that XState wrote out itself
+		x.delayed(n, late[1], v)
 	case event == "":
 		x.transitions(n, v, move{when: always, said: "always"})
 	case strings.Contains(event, "*"):
