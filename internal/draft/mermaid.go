@@ -116,7 +116,7 @@ func plainText(text string) string {
 		return string(rune(n))
 	})
 	text = tags.ReplaceAllString(text, "")
-	return clean(html.UnescapeString(strings.ReplaceAll(text, "\u200b", "")))
+	return shortened(html.UnescapeString(strings.ReplaceAll(text, "\u200b", "")), 4000)
 }
 
 func (m *mermaid) line(line string, at int) error {

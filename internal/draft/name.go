@@ -104,7 +104,10 @@ func (n *names) give(text string) string {
 }
 
 // clean returns a text as one line that any file may hold in a comment.
-func clean(text string) string {
+func clean(text string) string { return shortened(text, 600) }
+
+// shortened returns a text as one line of so many characters at most.
+func shortened(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
@@ -115,8 +118,8 @@ func clean(text string) string {
 		return r
 	}, text)
 	text = strings.Join(strings.Fields(text), " ")
-	if rs := []rune(text); len(rs) > 200 {
-		text = string(rs[:199]) + "…"
+	if rs := []rune(text); len(rs) > most {
+		text = string(rs[:most-1]) + "…"
 	}
 	return text
 }

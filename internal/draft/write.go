@@ -41,7 +41,7 @@ func quoted(text string) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(clean(text)); err != nil {
+	if err := enc.Encode(shortened(text, 4000)); err != nil {
 		panic(err) // a string always has a form
 	}
 	return strings.TrimSpace(b.String())
@@ -49,7 +49,7 @@ func quoted(text string) string {
 
 // named is the comment that tells the first name.
 func named(name, first string) string {
-	if first = clean(first); first == "" || first == name {
+	if first = shortened(first, 120); first == "" || first == name {
 		return ""
 	}
 	return "  # in the file: " + first

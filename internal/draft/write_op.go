@@ -15,9 +15,13 @@ func (w *writer) operation(o *operation) {
 	}
 	one := o.single()
 	if one != nil {
+		var said []string
 		for _, l := range o.sources {
 			for _, r := range o.ways[l][0].remarks {
-				w.comment(2, r)
+				if !slices.Contains(said, r) {
+					said = append(said, r)
+					w.comment(2, r)
+				}
 			}
 		}
 	}
