@@ -12,7 +12,8 @@ import (
 )
 
 func (c *tool) replayCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, changes bool
+	var columns map[string]string
 	cmd := &cobra.Command{
 		Use:   "replay FILE SPEC",
 		Short: "Check a log of events from elsewhere against a machine",
@@ -31,18 +32,32 @@ With --json it prints one object: findings (file, line, id, rev, n, rule,
 message), how many events and records were judged, errors (how many), and error
 when the file could not be read to its end.
 
+With --changes, and for a .csv or .tsv file, the log is one of status changes, as
+"fsmgen init --from" reads it: CSV or JSONL with columns such as id, at, from and
+to. Then it says how many rows are moves of the machine, and for each other kind
+of row how many there are, with the line of the first one; guards and fields are
+not looked at. With --json these are rows, records, explained, unexplained.
+
 The exit code is 1 when a line breaks a rule, 2 when the file cannot be read.`,
 		Example: `  fsmgen replay events.jsonl job.yaml
-  fsmctl log --db jobs.db --json job.yaml | fsmgen replay - job.yaml`,
+  fsmctl log --db jobs.db --json job.yaml | fsmgen replay - job.yaml
+  fsmgen replay --changes order_history.csv order.yaml`,
 		Args: cobra.ExactArgs(2),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
-				return []string{"jsonl", "ndjson", "json"}, cobra.ShellCompDirectiveFilterFileExt
+				return []string{"jsonl", "ndjson", "json", "csv", "tsv"}, cobra.ShellCompDirectiveFilterFileExt
 			}
 			return cli.SpecFiles(nil, nil, "")
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return c.replay(args[0], args[1], asJSON) },
+		RunE: func(_ *cobra.Command, args []string) error {
+			if lower := strings.ToLower(args[0]); changes || len(columns) > 0 || strings.HasSuffix(lower, ".csv") || strings.HasSuffix(lower, ".tsv") {
+				return c.replayChanges(args[0], args[1], columns, asJSON)
+			}
+			return c.replay(args[0], args[1], asJSON)
+		},
 	}
+	cmd.Flags().BoolVar(&changes, "changes", false, "FILE is a log of status changes")
+	cmd.Flags().StringToStringVar(&columns, "columns", nil, "which columns of it are id, at, from, to, actor, event")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print findings as JSON")
 	c.QuietFlag(cmd)
 	return cmd

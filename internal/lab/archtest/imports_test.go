@@ -53,6 +53,7 @@ var rules = map[string]struct {
 	"internal/omega":                {},
 	"internal/prove":                {own: []string{"spec", "internal/omega"}},
 	"internal/diff":                 {own: []string{"spec"}},
+	"internal/draft":                {own: []string{"spec", "internal/validate"}},
 	"internal/replay":               {own: []string{"spec", "gen", "internal/interp", "internal/live", "runtime", "runtime/audit", "runtime/driver", "runtime/fsmimpl"}},
 	"internal/mapped":               {own: []string{"spec", "gen", "internal/interp", "internal/live", "runtime/driver"}},
 	"internal/mdpage":               {own: []string{"spec", "gen"}},
