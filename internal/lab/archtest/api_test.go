@@ -110,11 +110,11 @@ func methodsOf(obj types.Object) string {
 }
 
 // TestOptionalCapabilities finds each type assertion and type switch on a part of a store.
-// A store has two optional capabilities, Bulk with its transaction, and ParkingTx; nothing else
-// is found by assertion.
+// A store has three optional capabilities, Bulk with its transaction, ParkingTx, and Neighbor; nothing
+// else is found by assertion.
 func TestOptionalCapabilities(t *testing.T) {
 	t.Parallel()
-	allowed := map[string]bool{"driver.Bulk": true, "driver.ManyTx": true, "driver.ParkingTx": true}
+	allowed := map[string]bool{"driver.Bulk": true, "driver.ManyTx": true, "driver.ParkingTx": true, "driver.Neighbor": true}
 	found := map[string]bool{}
 	for _, p := range loadRuntime(t) {
 		if below(p.PkgPath, module+"/internal/lab/enginetest") {
