@@ -96,7 +96,17 @@ func importRuntime(src []byte) []byte {
 	own := "\t" + strings.Join(lines, "\n\t") + "\n)\n"
 	if head, rest, ok := bytes.Cut(src, []byte("\nimport (\n")); ok {
 		std, rest, _ := bytes.Cut(rest, []byte("\n)\n"))
-		return slices.Concat(head, []byte("\nimport (\n"), std, []byte("\n\n"+own), rest)
+		stdLines := strings.Split(string(std), "\n")
+		for _, line := range stdLines {
+			if isOutside(line) {
+				lines = append(lines, strings.TrimSpace(line))
+			}
+		}
+		slices.SortStableFunc(lines, func(a, b string) int {
+			return strings.Compare(a[strings.IndexByte(a, '"'):], b[strings.IndexByte(b, '"'):])
+		})
+		stdLines = slices.DeleteFunc(stdLines, isOutside)
+		return slices.Concat(head, []byte("\nimport (\n"+strings.Join(stdLines, "\n")+"\n\n\t"+strings.Join(lines, "\n\t")+"\n)\n"), rest)
 	}
 	if head, rest, ok := bytes.Cut(src, []byte("\nimport ")); ok {
 		std, rest, _ := bytes.Cut(rest, []byte("\n"))
@@ -109,6 +119,14 @@ func importRuntime(src []byte) []byte {
 		own = "import (\n" + own
 	}
 	return slices.Concat(src[:clause[1]], []byte("\n"+own), src[clause[1]:])
+}
+
+// isOutside reports whether a line imports a package that is not of the standard library: that of
+// another machine.
+func isOutside(line string) bool {
+	_, path, _ := strings.Cut(line, `"`)
+	root, _, _ := strings.Cut(path, "/")
+	return strings.Contains(root, ".")
 }
 
 // raw is an expression or a statement that is written as it stands. Names of

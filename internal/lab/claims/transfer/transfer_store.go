@@ -6,10 +6,10 @@ import (
 	"context"
 	_ "embed"
 	"errors"
-	"github.com/fsmgen/fsmgen/internal/lab/claims/account"
 	"iter"
 	"time"
 
+	"github.com/fsmgen/fsmgen/internal/lab/claims/account"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
