@@ -40,6 +40,7 @@ type request[R any] struct {
 	own         bool      // RequestID is new: nobody can have used it before
 	worker      bool      // a worker's claim: it does not wait for records that others hold
 	among       bool      // one of several calls in a transaction
+	cause       string    // the effect of another machine that asks for it
 	tried       int64     // the revision of an earlier try, where the caller named none
 }
 

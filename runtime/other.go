@@ -3,6 +3,8 @@ package fsm
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"reflect"
@@ -35,7 +37,7 @@ type other interface {
 	// the effect that asks for it: machine, id, revision and name.
 	take(ctx context.Context, tx driver.Tx, operation, id string, inputs map[string]any, cause string) error
 	besides() bool
-	ring(left)
+	ringAll()
 }
 
 func (m *Machine[R]) in() driver.Store { return m.store }
@@ -113,7 +115,7 @@ func (m *Machine[R]) others() error {
 				if x.Inputs != nil {
 					inputs = x.Inputs(&r)
 				}
-				cause := m.schema.Machine + "/" + e.ID + "/" + strconv.FormatInt(e.Rev, 10) + "/" + name
+				cause := m.causeOf(e.ID, e.Rev, name)
 				return used.take(ctx, tx, x.Operation, id, inputs, cause)
 			}
 		}
@@ -126,6 +128,19 @@ func (m *Machine[R]) others() error {
 	}
 	m.effects = made
 	return nil
+}
+
+// causeOf names an effect of a step: machine, id, revision and effect. Where that is too long for the id of a request,
+// a hash stands for the id.
+func (m *Machine[R]) causeOf(id string, rev int64, effect string) string {
+	text := func(id string) string {
+		return m.schema.Machine + "/" + id + "/" + strconv.FormatInt(rev, 10) + "/" + effect
+	}
+	if cause := text(id); len(driver.Reserved+cause) <= driver.MaxID {
+		return cause
+	}
+	sum := sha256.Sum256([]byte(id))
+	return text(hex.EncodeToString(sum[:16]))
 }
 
 // take implements other. The event is one of the system: that it is made in the transaction
@@ -141,7 +156,7 @@ func (m *Machine[R]) take(ctx context.Context, tx driver.Tx, operation, id strin
 		r.Name, r.Message = "id", err.Error()
 		return r
 	}
-	q := &request[R]{op: op, begun: m.now(), among: true}
+	q := &request[R]{op: op, begun: m.now(), among: true, own: true, cause: cause}
 	if q.Call, err = m.calledBy(op, id, inputs); err != nil {
 		return err
 	}
@@ -152,15 +167,9 @@ func (m *Machine[R]) take(ctx context.Context, tx driver.Tx, operation, id strin
 	if q.fingerprint, err = driver.Fingerprint(op.Stored, q.Actor, "", q.Inputs); err != nil {
 		return err
 	}
-	o := q.origin(driver.Reserved+cause, -1)
-	o.event.Cause = cause
+	q.RequestID = driver.Reserved + cause
 	if op.Creates {
-		if _, err := own.Row(id); !errors.Is(err, driver.ErrNotFound) {
-			return cmp.Or(err, error(m.refusal(ErrExists, op, id, "")))
-		}
-		o.event.RequestN = 0
-		var zero R
-		_, err = m.advance(ctx, own, q, nil, zero, id, o)
+		_, err := m.createIn(ctx, own, q, id, false)
 		return err
 	}
 	row, err := own.Row(id)
@@ -178,8 +187,12 @@ func (m *Machine[R]) take(ctx context.Context, tx driver.Tx, operation, id strin
 		return err
 	}
 	m.tick(q)
-	o.event.At = q.at
-	_, err = m.advance(ctx, own, q, &row, rec, id, o)
+	out, err := m.advance(ctx, own, q, &row, rec, id, q.origin(q.RequestID, -1))
+	if err == nil && out.Events[0].Guard != "" { // it is not taken, and who asks must not go on
+		refused := m.refusal(ErrGuard, op, id, row.State)
+		refused.Name = out.Events[0].Guard
+		return refused
+	}
 	return err
 }
 
@@ -215,7 +228,7 @@ type planKey struct{}
 // planning runs the own steps of a transaction, and then those of other machines that they
 // ask for, unless that is part of a plan already.
 func (m *Machine[R]) planning(ctx context.Context, own func(ctx context.Context) error) error {
-	if len(m.options.used) == 0 || ctx.Value(planKey{}) != nil {
+	if p, _ := ctx.Value(planKey{}).(*plan); len(m.options.used) == 0 || p != nil {
 		return own(ctx)
 	}
 	p := &plan{}
@@ -256,16 +269,25 @@ func (m *Machine[R]) performAtomic(ctx context.Context, tx driver.Tx, op *fsmimp
 	}
 	used := effect.Other
 	p, _ := ctx.Value(planKey{}).(*plan)
-	if used == nil || p == nil || m.options.used[used.Machine] == nil {
+	if used == nil && p != nil { // the calls of a handler are whole, and no part of this plan
+		return run(context.WithValue(ctx, planKey{}, (*plan)(nil)))
+	}
+	if p == nil || m.options.used[used.Machine] == nil {
 		return run(ctx)
 	}
 	p.steps = append(p.steps, planned{m.options.used[used.Machine].height(), used.Machine, key, func(ctx context.Context) error { return run(call.Free(ctx)) }})
 	return nil
 }
 
-// ringOthers tells those who wait for records of the machines that this one uses. It may be in vain.
+// ringOthers tells those who wait for records of the machines that this one uses, and that they use. It
+// may be in vain.
 func (m *Machine[R]) ringOthers() {
 	for _, u := range m.options.used {
-		u.ring(left{records: 1, effects: 1})
+		u.ringAll()
 	}
+}
+
+func (m *Machine[R]) ringAll() {
+	m.ring(left{records: 1, effects: 1})
+	m.ringOthers()
 }

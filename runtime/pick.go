@@ -323,10 +323,19 @@ func (m *Machine[R]) pickOne(ctx context.Context, tx driver.Tx, q *request[R], r
 		return out, wrote, err
 	}
 	var refused *Refusal
-	if errors.As(others, &refused) && (ofRecord(refused.Code) || refused.Code == ErrNotFound || refused.Code == ErrNotUnique) {
+	if errors.As(others, &refused) && ofOther(refused.Code) {
 		others = &passedOver{row.ID, others}
 	}
 	return out, true, others
+}
+
+// ofOther reports whether a refusal speaks of the record of another machine that a step would have moved.
+func ofOther(c Code) bool {
+	switch c {
+	case ErrNotFound, ErrNotUnique, ErrExists, ErrPurged, ErrInvalidInput:
+		return true
+	}
+	return ofRecord(c)
 }
 
 // pickStep is pickOne for the machine's own steps.

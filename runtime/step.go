@@ -38,7 +38,7 @@ type origin struct {
 func (q *request[R]) origin(requestID string, n int64) origin {
 	return origin{event: driver.Event{
 		At: q.at, Actor: q.Actor, Reason: q.Reason, RequestID: requestID, RequestN: n,
-		Fingerprint: q.fingerprint, Labels: q.Labels, Inputs: q.inputs,
+		Fingerprint: q.fingerprint, Labels: q.Labels, Inputs: q.inputs, Cause: q.cause,
 	}, among: q.among}
 }
 

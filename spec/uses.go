@@ -300,6 +300,9 @@ func (l *linker) step(x *OtherStep, to *State) {
 	case o.By != BySystem:
 		l.add(codeTogether, x.DoPos, len(x.Do), "write `by: system` there, or add an operation of the system",
 			"%s of machine %s is not the system's: who would its caller be?", x.Do, m.Name)
+	case o.OnRefusalRecordOnly:
+		l.add(codeTogether, x.DoPos, len(x.Do), "take `on_refusal` away there, or name the states that may come late under `record_only_in`",
+			"%s of machine %s records a refusal, and the step that asks for it would stand", x.Do, m.Name)
 	case o.Next != nil:
 		l.add(codeTogether, x.DoPos, len(x.Do), "name an operation without `next`", "%s of machine %s picks its record itself", x.Do, m.Name)
 	case len(o.Triggers) > 0 && len(o.Inputs) > 0:

@@ -25,6 +25,8 @@ operations:
     increment: [boxes]
   shut: {from: open, to: shut}
   next: {by: system, from: open, to: shut, next: {}}
+  late: {by: system, from: open, to: shut, require: [one], on_refusal: record_only}
+guards: {one: {when: boxes >= 1, error: no_box}}
 `
 
 // boxFile has a step of another machine in the place of EFFECT.
@@ -70,6 +72,7 @@ func TestLink(t *testing.T) {
 		"{of: load, do: box_added, id: load_id, input: {kilos: kilos, weight: note}}": "FSM010 box_added of machine load has no input \"weight\"",
 		"{of: load, do: box_add, id: load_id, input: {kilos: kilos}}":                 "FSM010 machine load has no operation \"box_add\"",
 		"{of: load, do: shut, id: load_id}":                                           "FSM021 shut of machine load is not the system's",
+		"{of: load, do: late, id: load_id}":                                           "FSM021 late of machine load records a refusal",
 		"{of: load, do: next, id: load_id}":                                           "FSM021 next of machine load picks its record itself",
 	} {
 		files := map[string]string{"load.yaml": loadFile, "shop/box.yaml": strings.Replace(boxFile, "EFFECT", effect, 1)}

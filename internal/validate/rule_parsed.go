@@ -81,7 +81,7 @@ operations, the condition of a guard.`,
 	},
 	{
 		Code: "FSM026", Name: "machines that use each other in a circle", Severity: spec.Error,
-		Doc: `Records of several machines are locked from the machine that uses to the one that is used, so that no two transactions wait for
+		Doc: `A transaction locks a record of the machine that uses, and then one of the machine that is used. So no two transactions wait for
 each other. A circle has no such order, and a machine that uses itself is the smallest one. Let one of the machines ask for an
 effect that the program performs after the commit.`,
 	},

@@ -118,6 +118,9 @@ func (x *txn) reserveAs(enters, touches bool, ws ...*driver.Write) error {
 	}
 	first := !x.placed
 	x.placed = x.placed || touches
+	if x.beside != nil {
+		x.beside.placed = x.beside.placed || touches
+	}
 	switch {
 	case !touches, !enters && !x.mode.places:
 		return nil // who takes none waits for none
@@ -167,7 +170,7 @@ func (x *txn) lockPlaces(numbers []int, try bool) error {
 	}
 	n, _, err := x.integer(x.t.dialect.lockPlaces(x.t, try), arrayOf(numbers))
 	if err == nil && n < int64(len(numbers)) && !x.adopted {
-		x.err = &met{what: "places of unique rules", things: things, wait: func(x *txn) error { return x.lockPlaces(numbers, false) }}
+		x.err = &met{what: "places of unique rules", things: things, wait: x.waits(func(x *txn) error { return x.lockPlaces(numbers, false) })}
 		return x.err
 	}
 	return err

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -215,9 +216,10 @@ func (t *table) Beside(_ context.Context, tx driver.Tx) (driver.Tx, error) {
 	if err := t.store.poisoned(t.schema.Machine); err != nil {
 		return nil, err
 	}
+	first := cmp.Or(own.beside, own)
 	return &txn{
 		reader: reader{ctx: own.ctx, t: t, q: own.q, ran: true}, tx: own.tx, foreign: own.foreign, adopted: own.adopted,
-		mode: own.mode, nested: own.nested, grouped: own.grouped, placed: own.placed, spot: own.spot,
+		mode: own.mode, nested: own.nested, grouped: first.grouped, placed: first.placed, spot: own.spot, beside: first,
 	}, nil
 }
 

@@ -27,6 +27,7 @@ type txn struct {
 	nested  bool        // there is a savepoint of a write
 	part    part        // that is run now
 	kept    *driver.Row // a row that is locked and was read, until somebody asks for it or writes
+	beside  *txn        // whose transaction it is, of another machine; nil: its own
 	grouped bool        // it has locked a group
 	placed  bool        // it has written a record that has a place of a unique rule
 	was     *driver.Row // the row that was locked last
@@ -457,13 +458,24 @@ func (x *txn) group(q *driver.PeerQuery) (key string, whole bool, err error) {
 	case err != nil:
 		return key, whole, err
 	case n == 1:
-		x.grouped = true
+		if x.grouped = true; x.beside != nil {
+			x.beside.grouped = true
+		}
 		return key, whole, nil
 	case q.Try:
 		return key, whole, driver.ErrHeld
 	}
-	x.err = &met{what: "a group of " + q.Name, things: []string{thing}, wait: func(x *txn) error { _, _, err := x.group(q); return err }}
+	x.err = &met{what: "a group of " + q.Name, things: []string{thing}, wait: x.waits(func(x *txn) error { _, _, err := x.group(q); return err })}
 	return key, whole, x.err
+}
+
+// waits makes f wait for what is of this table, in whichever machine's transaction it runs.
+func (x *txn) waits(f func(*txn) error) func(*txn) error {
+	t := x.t
+	return func(y *txn) error {
+		y.t = t
+		return f(y)
+	}
 }
 
 func groupQuery(q *driver.PeerQuery) driver.Query {

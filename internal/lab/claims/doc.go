@@ -7,5 +7,6 @@ package claims
 //go:generate go tool fsmgen gen parcel.yaml --test-store sqlite,postgres --engine-tests
 //go:generate go tool fsmgen gen load.yaml box.yaml --test-store sqlite,postgres --engine-tests
 //go:generate go tool fsmgen gen account.yaml transfer.yaml
+//go:generate go tool fsmgen gen van.yaml
 //go:generate go tool fsmgen gen seat.yaml desk.yaml
 //go:generate go tool fsmgen gen desk2.yaml --beside desk.yaml --package desk2 --output desk2
