@@ -162,8 +162,8 @@ func folded(text string) string {
 // typeNames are the names of the types that an export declares.
 type typeNames struct {
 	Record, State, Event, OwnEvent, Fields, EventFields string
-	of                                                                          map[any]string // *spec.State, *spec.Field
-	input, event                                                          map[*spec.Operation]string
+	of                                                  map[any]string // *spec.State, *spec.Field
+	input, event                                        map[*spec.Operation]string
 }
 
 // namesOf names the types: each begins with the entity, or with the operation.
