@@ -70,7 +70,6 @@ var diagramFormats = func() []diagramFormat {
 		diagramFormat{"png", ".png", "", false, func(c *chart.Chart, f diagramFlags) ([]byte, error) { return draw.PNG(c, themes[f.theme]) }},
 		exported("matrix", ".md", "markdown", func(m *spec.Machine) ([]byte, error) { return export.Matrix(m), nil }),
 		exported("csv", ".csv", "csv", export.CSV),
-		exported("xstate", ".json", "json", export.XState),
 	)
 }()
 
@@ -111,7 +110,6 @@ Formats (--format, or the extension of -o):
   svg, png       a picture, drawn by fsmgen itself: states have colours by kind,
                  and an SVG is light or dark as the viewer prefers (.svg, .png)
   matrix, csv    what each operation does in each state, as a table (.md, .csv)
-  xstate         a machine for XState, version 5 (.json)
 
 --regions is for machines of more than fifteen states. It draws an index
 picture, and each region with its neighbours: as one page of Markdown with links

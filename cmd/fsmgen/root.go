@@ -55,12 +55,12 @@ are read by fsmctl.`,
 	}
 	root.AddCommand(
 		c.genCommand(), c.movedCommand("audit", "fsmctl audit --db DATABASE SPEC"), c.checkCommand(),
-		c.diagramCommand(), c.diffCommand(), c.docsCommand(), c.explainCommand(),
+		c.diagramCommand(), c.diffCommand(), c.docsCommand(), c.explainCommand(), c.exportCommand(),
 		c.fmtCommand(), c.initCommand(), c.lspCommand(), c.movedCommand("log", "fsmctl log --db DATABASE SPEC [ID]"), c.replayCommand(),
 		c.schemaCommand(), c.serveCommand(), c.sqlCommand(), c.VersionCommand(),
 	)
 	cli.Group(root, "Write", "init", "check", "fmt", "explain", "schema", "lsp")
-	cli.Group(root, "Build", "gen", "sql", "diff", "docs")
+	cli.Group(root, "Build", "gen", "sql", "export", "diff", "docs")
 	cli.Group(root, "Look", "serve", "diagram", "replay")
 	return root
 }

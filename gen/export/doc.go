@@ -1,6 +1,6 @@
 // Package export writes a machine in the formats of other tools: as a machine
-// of XState (version 5), and as a matrix of states and operations in Markdown
-// and CSV.
+// of XState (version 5), as JSON Schema and types of TypeScript of its records and
+// events, and as a matrix of states and operations in Markdown and CSV.
 //
 // It guarantees that the text depends on the machine alone, and that every cell
 // of the machine is in it. What the other format cannot say is told in words:

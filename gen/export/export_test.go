@@ -56,7 +56,15 @@ func TestGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for ext, got := range map[string][]byte{".xstate.json": x, ".csv": c, ".md": Matrix(m)} {
+		js, err := JSONSchema(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ts, err := TypeScript(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for ext, got := range map[string][]byte{".xstate.json": x, ".schema.json": js, ".ts": ts, ".csv": c, ".md": Matrix(m)} {
 			file := filepath.Join("testdata", name+ext)
 			if *update {
 				if err := os.WriteFile(file, got, 0o644); err != nil {
@@ -74,7 +82,7 @@ func TestGolden(t *testing.T) {
 				t.Errorf("%s does not say who made it", file)
 			}
 		}
-		if !json.Valid(x) {
+		if !json.Valid(x) || !json.Valid(js) {
 			t.Errorf("%s: no JSON", name)
 		}
 	}

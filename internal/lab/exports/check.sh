@@ -19,7 +19,7 @@ trap 'rm -rf "$exports"' EXIT
 	go build -o "$exports/fsmgen" ./cmd/fsmgen
 	for spec in specs/*.yaml gen/export/testdata/*.yaml examples/machines/*.yaml; do
 		name=$exports/$(basename "$spec" .yaml)
-		"$exports/fsmgen" diagram "$spec" --quiet -o "$name.xstate.json"
+		"$exports/fsmgen" export "$spec" --format xstate --quiet -o "$name.xstate.json"
 		"$exports/fsmgen" diagram "$spec" --quiet -o "$name.csv"
 	done
 )
