@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"cmp"
 	"slices"
 )
 
@@ -99,7 +100,7 @@ func (f *flat) walk(n *node, around []*node, path string) {
 		switch {
 		case c.gone:
 		case c.kind == history:
-			f.lost(c.line, "the history %s: a move to it goes to where %s begins", c.name, n.name)
+			f.lost(c.line, "the history %s: a move to it goes to where %s begins", c.name, cmp.Or(n.name, path, "the machine"))
 		case c.kind == choice:
 		case isLeaf(c):
 			l := &leaf{node: c, paths: inner, places: around}
