@@ -244,11 +244,11 @@ func (d *schema) event(o *spec.Operation) object {
 		required = append(required, "from")
 	}
 	properties.add("to", object{{"enum", storedStates(to)}})
+	var inputs object
+	var all []string
 	if len(o.Inputs) == 0 {
-		properties.add("inputs", false)
+		properties.add("inputs", closed(inputs, nil))
 	} else {
-		var inputs object
-		var all []string
 		for _, in := range o.Inputs {
 			value := valueSchema(inputType(o, in), true)
 			if in.Type.Optional {
@@ -261,7 +261,7 @@ func (d *schema) event(o *spec.Operation) object {
 		required = append(required, "inputs")
 	}
 	if fields := changing(d.m, o); fields == nil {
-		properties.add("changes", false)
+		properties.add("changes", closed(nil, nil))
 	} else {
 		var changes object
 		for _, f := range fields {

@@ -241,7 +241,7 @@ func (t *types) event(o *spec.Operation) {
 	}
 	t.line("  to: %s;", anyOf(storedStates(to)))
 	if len(o.Inputs) == 0 {
-		t.line("  inputs?: never;")
+		t.line("  inputs?: Record<string, never>;")
 	} else {
 		t.line("  inputs: {")
 		for _, in := range o.Inputs {
@@ -250,7 +250,7 @@ func (t *types) event(o *spec.Operation) {
 		t.line("  };")
 	}
 	if fields := changing(t.m, o); fields == nil {
-		t.line("  changes?: never;")
+		t.line("  changes?: Record<string, never>;")
 	} else {
 		t.line("  changes?: {")
 		for _, f := range fields {

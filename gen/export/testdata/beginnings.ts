@@ -104,7 +104,7 @@ export interface ImportEvent extends OrderEventFields {
   name: "import";
   from?: never;
   to: "open";
-  inputs?: never;
+  inputs?: Record<string, never>;
   changes?: {
     amount?: number;
   };
@@ -128,8 +128,8 @@ export interface PassEvent extends OrderEventFields {
   name: "pass";
   from: "held";
   to: "open";
-  inputs?: never;
-  changes?: never;
+  inputs?: Record<string, never>;
+  changes?: Record<string, never>;
 }
 
 export interface CloseEvent extends OrderEventFields {
@@ -137,8 +137,8 @@ export interface CloseEvent extends OrderEventFields {
   name: "close";
   from: "open" | "held";
   to: "open" | "held" | "closed" | "gone";
-  inputs?: never;
-  changes?: never;
+  inputs?: Record<string, never>;
+  changes?: Record<string, never>;
 }
 
 export interface ReopenEvent extends OrderEventFields {
@@ -162,8 +162,8 @@ export interface DropEvent extends OrderEventFields {
   name: "drop";
   from: "open" | "held" | "closed" | "gone";
   to: "gone";
-  inputs?: never;
-  changes?: never;
+  inputs?: Record<string, never>;
+  changes?: Record<string, never>;
 }
 
 /** An event that no operation makes, such as an import or a repair. */

@@ -136,7 +136,7 @@ export interface StartEvent extends ExecutionEventFields {
   name: "started";
   from: "leased";
   to: "in_progress";
-  inputs?: never;
+  inputs?: Record<string, never>;
   changes?: {
     started_at?: Time | null;
   };
@@ -162,7 +162,7 @@ export interface FinishEvent extends ExecutionEventFields {
   name: "done";
   from: "committed" | "done";
   to: "done";
-  inputs?: never;
+  inputs?: Record<string, never>;
   changes?: {
     finished_at?: Time | null;
   };
@@ -174,7 +174,7 @@ export interface ReconcileEvent extends ExecutionEventFields {
   name: "reconciled";
   from: "committed";
   to: "done";
-  inputs?: never;
+  inputs?: Record<string, never>;
   changes?: {
     finished_at?: Time | null;
   };
@@ -186,7 +186,7 @@ export interface ExpireEvent extends ExecutionEventFields {
   name: "aborted";
   from: "leased" | "in_progress";
   to: "aborted";
-  inputs?: never;
+  inputs?: Record<string, never>;
   changes?: {
     finished_at?: Time | null;
   };

@@ -110,8 +110,8 @@ export interface ChargeEvent extends PaymentEventFields {
   name: "charge";
   from: "ready";
   to: "charging";
-  inputs?: never;
-  changes?: never;
+  inputs?: Record<string, never>;
+  changes?: Record<string, never>;
 }
 
 export interface ChargedEvent extends PaymentEventFields {
@@ -119,7 +119,7 @@ export interface ChargedEvent extends PaymentEventFields {
   name: "charged";
   from: "charging";
   to: "paid";
-  inputs?: never;
+  inputs?: Record<string, never>;
   changes?: {
     problem?: string | null;
   };
@@ -144,8 +144,8 @@ export interface CallOffEvent extends PaymentEventFields {
   name: "call_off";
   from: "ready" | "charging";
   to: "closed";
-  inputs?: never;
-  changes?: never;
+  inputs?: Record<string, never>;
+  changes?: Record<string, never>;
 }
 
 export interface TellEvent extends PaymentEventFields {
@@ -153,8 +153,8 @@ export interface TellEvent extends PaymentEventFields {
   name: "tell";
   from: "paid";
   to: "telling";
-  inputs?: never;
-  changes?: never;
+  inputs?: Record<string, never>;
+  changes?: Record<string, never>;
 }
 
 export interface UnheardEvent extends PaymentEventFields {
@@ -162,8 +162,8 @@ export interface UnheardEvent extends PaymentEventFields {
   name: "unheard";
   from: "telling";
   to: "paid";
-  inputs?: never;
-  changes?: never;
+  inputs?: Record<string, never>;
+  changes?: Record<string, never>;
 }
 
 export interface HeardEvent extends PaymentEventFields {
@@ -171,8 +171,8 @@ export interface HeardEvent extends PaymentEventFields {
   name: "heard";
   from: "telling";
   to: "closed";
-  inputs?: never;
-  changes?: never;
+  inputs?: Record<string, never>;
+  changes?: Record<string, never>;
 }
 
 export interface NoteEvent extends PaymentEventFields {
@@ -180,8 +180,8 @@ export interface NoteEvent extends PaymentEventFields {
   name: "note";
   from: "paid";
   to: "noting";
-  inputs?: never;
-  changes?: never;
+  inputs?: Record<string, never>;
+  changes?: Record<string, never>;
 }
 
 export interface NotedEvent extends PaymentEventFields {

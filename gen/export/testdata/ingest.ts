@@ -92,7 +92,7 @@ export interface EnqueueEvent extends JobEventFields {
   name: "enqueue";
   from?: never;
   to: "pending";
-  inputs?: never;
+  inputs?: Record<string, never>;
   changes?: {
     run_after?: Time;
   };
@@ -104,7 +104,7 @@ export interface StartEvent extends JobEventFields {
   name: "start";
   from: "pending" | "running";
   to: "running";
-  inputs?: never;
+  inputs?: Record<string, never>;
   changes?: {
     attempts?: number;
     active_at?: Time | null;
@@ -132,7 +132,7 @@ export interface ProgressEvent extends JobEventFields {
   name: "progress";
   from: "running";
   to: "running";
-  inputs?: never;
+  inputs?: Record<string, never>;
   changes?: {
     active_at?: Time | null;
   };
@@ -144,7 +144,7 @@ export interface SucceedEvent extends JobEventFields {
   name: "succeed";
   from: "running" | "succeeded";
   to: "succeeded";
-  inputs?: never;
+  inputs?: Record<string, never>;
   changes?: {
     active_at?: Time | null;
   };
@@ -156,7 +156,7 @@ export interface FailEvent extends JobEventFields {
   name: "fail";
   from: "running" | "failed";
   to: "failed";
-  inputs?: never;
+  inputs?: Record<string, never>;
   changes?: {
     active_at?: Time | null;
   };
@@ -168,8 +168,8 @@ export interface QuarantineEvent extends JobEventFields {
   name: "quarantine";
   from: "failed" | "quarantined";
   to: "quarantined";
-  inputs?: never;
-  changes?: never;
+  inputs?: Record<string, never>;
+  changes?: Record<string, never>;
 }
 
 /** An operator gives a quarantined job another chance. */
@@ -178,7 +178,7 @@ export interface ReleaseEvent extends JobEventFields {
   name: "release";
   from: "quarantined";
   to: "pending";
-  inputs?: never;
+  inputs?: Record<string, never>;
   changes?: {
     run_after?: Time;
     active_at?: Time | null;
@@ -191,8 +191,8 @@ export interface FailStalledEvent extends JobEventFields {
   name: "fail_stalled";
   from: "running";
   to: "failed";
-  inputs?: never;
-  changes?: never;
+  inputs?: Record<string, never>;
+  changes?: Record<string, never>;
 }
 
 /** It puts a job that stalled back into the queue with a delay. It only follows fail_stalled. */
@@ -201,7 +201,7 @@ export interface RetryStalledEvent extends JobEventFields {
   name: "retry_stalled";
   from: "failed";
   to: "pending";
-  inputs?: never;
+  inputs?: Record<string, never>;
   changes?: {
     run_after?: Time;
     active_at?: Time | null;

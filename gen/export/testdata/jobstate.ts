@@ -139,8 +139,8 @@ export interface JobKickEvent extends JobEventFields {
   name: "job_kick";
   from: "created" | "running" | "compensating" | "done" | "failed";
   to: "running" | "compensating" | "done" | "failed";
-  inputs?: never;
-  changes?: never;
+  inputs?: Record<string, never>;
+  changes?: Record<string, never>;
 }
 
 /** An event of the plan came in. When it was the last one, the job is done. */
@@ -166,7 +166,7 @@ export interface ErrorEventEvent extends JobEventFields {
   inputs: {
     verdict: "stands" | "ignored" | null;
   };
-  changes?: never;
+  changes?: Record<string, never>;
 }
 
 /** A compensation action reported back. */
@@ -178,7 +178,7 @@ export interface CompensationEventEvent extends JobEventFields {
   inputs: {
     decision: "done" | "failed" | "undecided" | null;
   };
-  changes?: never;
+  changes?: Record<string, never>;
 }
 
 /** An event of a kind that the table does not name came in. It is recorded and changes nothing. */
@@ -191,7 +191,7 @@ export interface OtherEvent extends JobEventFields {
     kind: string;
     payload: Json | null;
   };
-  changes?: never;
+  changes?: Record<string, never>;
 }
 
 /** An event that no operation makes, such as an import or a repair. */

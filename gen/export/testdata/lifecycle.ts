@@ -191,8 +191,8 @@ export interface StartEvent extends JobEventFields {
   name: "started";
   from: "claimed";
   to: "running";
-  inputs?: never;
-  changes?: never;
+  inputs?: Record<string, never>;
+  changes?: Record<string, never>;
 }
 
 /** The owner is alive and extends its lease. */
@@ -247,7 +247,7 @@ export interface StallEvent extends JobEventFields {
   name: "stalled";
   from: "claimed" | "running";
   to: "stalled";
-  inputs?: never;
+  inputs?: Record<string, never>;
   changes?: {
     owner?: string | null;
     lease?: Time | null;
@@ -260,7 +260,7 @@ export interface RequeueStalledEvent extends JobEventFields {
   name: "requeued";
   from: "stalled";
   to: "queued";
-  inputs?: never;
+  inputs?: Record<string, never>;
   changes?: {
     queued_at?: Time | null;
   };

@@ -68,8 +68,8 @@ export interface SubmitEvent extends TaskEventFields {
   name: "submit";
   from?: never;
   to: "pending";
-  inputs?: never;
-  changes?: never;
+  inputs?: Record<string, never>;
+  changes?: Record<string, never>;
 }
 
 /** It selects the oldest pending task, persists that it runs and then executes it. */
@@ -78,8 +78,8 @@ export interface StartEvent extends TaskEventFields {
   name: "start";
   from: "pending";
   to: "running";
-  inputs?: never;
-  changes?: never;
+  inputs?: Record<string, never>;
+  changes?: Record<string, never>;
 }
 
 /** It records that the effect was applied. Only the delivery of the effect leads here. */
@@ -88,8 +88,8 @@ export interface CompleteEvent extends TaskEventFields {
   name: "complete";
   from: "running";
   to: "completed";
-  inputs?: never;
-  changes?: never;
+  inputs?: Record<string, never>;
+  changes?: Record<string, never>;
 }
 
 /** It makes a task that a crash interrupted eligible again. */
@@ -98,8 +98,8 @@ export interface RecoverEvent extends TaskEventFields {
   name: "recover";
   from: "running";
   to: "pending";
-  inputs?: never;
-  changes?: never;
+  inputs?: Record<string, never>;
+  changes?: Record<string, never>;
 }
 
 /** An event that no operation makes, such as an import or a repair. */

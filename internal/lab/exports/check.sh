@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs XState, where it is missing, and has it take the exported machines of
-# the repository through every cell of their matrix.
+# the repository through every cell of their matrix. Then it holds what programs write
+# to the exported schemas, and has the compiler of TypeScript read it as the exported types.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -24,3 +25,18 @@ trap 'rm -rf "$exports"' EXIT
 	done
 )
 node check.mjs "$exports"
+written=$exports/written
+mkdir "$written"
+FSMGEN_EXPORTS=$written go test -count=1 .
+for records in "$written"/*.records.jsonl; do
+	name=$(basename "$records" .records.jsonl)
+	for spec in ../../../{specs,examples/machines,examples/orders}/"$name".yaml; do
+		if [[ -e $spec ]]; then break; fi
+	done
+	"$exports/fsmgen" export "$spec" --format jsonschema --quiet -o "$written/$name.schema.json"
+	"$exports/fsmgen" export "$spec" --format ts --quiet -o "$written/$name.ts"
+done
+node written.mjs "$written"
+cp tsconfig.json package.json "$written"
+node node_modules/typescript/bin/tsc -p "$written"
+echo "what programs wrote is valid, and of its types"
