@@ -228,7 +228,10 @@ type planKey struct{}
 // planning runs the own steps of a transaction, and then those of other machines that they
 // ask for, unless that is part of a plan already.
 func (m *Machine[R]) planning(ctx context.Context, own func(ctx context.Context) error) error {
-	if p, _ := ctx.Value(planKey{}).(*plan); len(m.options.used) == 0 || p != nil {
+	if len(m.options.used) == 0 {
+		return own(ctx)
+	}
+	if p, _ := ctx.Value(planKey{}).(*plan); p != nil {
 		return own(ctx)
 	}
 	p := &plan{}
