@@ -167,7 +167,7 @@ func (t *tree) small() error {
 		return err
 	}
 	if len(t.root.children) == 0 {
-		return fail(0, 0, "there is no state in it; expected a machine of %s", t.format)
+		return fail(0, 0, "it has no states; expected a machine of %s", t.format)
 	}
 	return nil
 }

@@ -115,10 +115,10 @@ func (e *explainer) add(r row) {
 	to := e.state(r.to)
 	switch kind := (Unexplained{From: from, To: r.to}); {
 	case to == nil:
-		kind.Rule, kind.Message = "word", r.to+" is no state of the machine"
+		kind.Rule, kind.Message = "word", r.to+" is not a state of the machine"
 		e.say(r, kind)
 	case from != "" && e.state(from) == nil:
-		kind.Rule, kind.Message = "word", from+" is no state of the machine"
+		kind.Rule, kind.Message = "word", from+" is not a state of the machine"
 		e.say(r, kind)
 	case known && from != was:
 		kind.Rule, kind.Message = "chain", "the record was "+was+"; the row says that it was "+from

@@ -236,7 +236,7 @@ func TestBroken(t *testing.T) {
 		{"m.json", "{\n \"states\": {\n  \"a\": }", "this is no JSON", 3, 8},
 		{"m.json", "{\n\"id\": \"x\"}", "the object has no states", 1, 1},
 		{"m.scxml", "<scxml>\n<state id='a'>\n</scxml>", "this is no XML", 3, 0},
-		{"m.scxml", "<scxml/>", "there is no state in it", 0, 0},
+		{"m.scxml", "<scxml/>", "it has no states", 0, 0},
 		{"m.mmd", "stateDiagram-v2\n a --> b\n a ->> b", "is not understood; expected a state", 3, 2},
 		{"m.mmd", "stateDiagram-v2\n state a {\n b --> c", "is not closed", 3, 1},
 		{"m.puml", "@startuml\nA --> B\n}\n@enduml", "nothing is open", 3, 1},
